@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host side of the agent protocol: the hand-shake at creation, then one connection for each operation, over the
+// session's socket or through an engine exec ("bridge"). Whatever the agent says is hostile: bounded and checked.
+//
+//   Link link = socket_link(session_directory);
+//   const ExecResult result = exec(link, request, io);
+#pragma once
+
+#include "util/fd.hpp"
+#include "util/stream.hpp"
+#include "util/time.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sandbox::channel {
+
+// How to reach one session's agent.
+struct Link {
+    std::function<std::unique_ptr<Stream>()> dial; // throws session_unreachable
+    std::string secret;                            // bridge only: keys the HMAC over the agent's nonce
+};
+// The link over <session_directory>/agent.sock. Works for paths longer than sun_path. dial() throws
+// session_unreachable when nothing listens (the session is gone or going).
+Link socket_link(const std::string& session_directory);
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// What the agent is told once, before any command runs.
+struct SessionSetup {
+    Environment env;                 // resolved; kept in the agent's memory only
+    std::string workdir;
+    std::int64_t ttl_boot_ms = 0;    // absolute, CLOCK_BOOTTIME; 0: none
+    std::int64_t idle_timeout_ms = 0; // 0: none
+    std::int64_t grace_ms = 2000;    // between TERM and KILL when a deadline fires
+    std::string secret;              // 32 bytes; authenticates later bridge connections
+};
+struct Hello {
+    std::string agent_version;
+    std::uint32_t uid = 0;
+    std::uint32_t gid = 0;
+    bool workspace_writable = false;
+    bool home_writable = false; // false: HOME was moved to `home`
+    std::string home;
+};
+
+// The creator's end of the fast channel: a hello socket in the directory that is mounted into the container, and the
+// session's listening socket beside it, handed to the agent by SCM_RIGHTS.
+class HelloListener {
+  public:
+    // Makes <session_directory>/channel/hello.sock (0666) and <session_directory>/agent.sock. Throws Error.
+    explicit HelloListener(const std::string& session_directory);
+    ~HelloListener(); // removes hello.sock
+    // The directory to bind-mount read-only at /.sandbox/channel.
+    const std::string& mount_directory() const;
+    // Waits for the agent, hands everything over. Absent when no agent came within `timeout` (use the bridge then).
+    std::optional<Hello> accept(const SessionSetup& setup, Milliseconds timeout);
+
+  private:
+    std::string m_directory;
+    std::string m_mount;
+    Fd m_hello;
+    Fd m_listener;
+};
+// The same hand-shake over a first bridge connection; the agent takes the secret from it and from then on refuses any other.
+Hello bridge_handshake(std::unique_ptr<Stream> stream, const SessionSetup& setup);
+
+struct WindowSize {
+    std::uint16_t rows = 24;
+    std::uint16_t columns = 80;
+};
+
+struct ExecRequest {
+    std::vector<std::string> argv;
+    Environment env;      // over the session's
+    std::string cwd;      // absolute, or relative to the workdir; empty: the workdir
+    bool stdin_open = false;
+    std::optional<WindowSize> tty;
+    std::string term;     // TERM for a tty
+    Milliseconds timeout{0}; // 0: none
+    Milliseconds grace{2000}; // between TERM and KILL on time-out, signal or lost client
+};
+
+enum class Outcome { exited, signaled, timed_out, oom, aborted, expired, start_failed };
+std::string_view outcome_name(Outcome outcome); // snake_case, as in --json
+
+struct ExecResult {
+    Outcome outcome = Outcome::aborted;
+    int exit_status = -1;  // exited: 0..255
+    int signal = 0;        // signaled, and what ended it for timed_out/oom
+    int start_errno = 0;   // start_failed: ENOENT, EACCES, ENOEXEC, E2BIG, ENOTDIR (cwd), EAGAIN (pids), ...
+    std::string message;   // start_failed: which step failed; otherwise empty. From the container: print it safely
+    std::int64_t wall_ms = 0;
+    std::int64_t user_cpu_us = 0;
+    std::int64_t system_cpu_us = 0;
+    std::int64_t peak_rss_kib = 0;
+    std::uint64_t stdout_bytes = 0; // produced
+    std::uint64_t stderr_bytes = 0;
+    int left_running = 0;  // processes of the tree that could not be ended (never, unless another uid's)
+};
+
+enum class OutputStream { out, err };
+
+// The caller's ends of a running exec. exec() owns the calling thread until the result is in.
+struct ExecIo {
+    int stdin_fd = -1; // read only when request.stdin_open; end of file is passed on, the rest of the stream goes on
+    // Called for each piece of output in order. May block (back-pressure reaches the command). What it throws ends the
+    // command's whole tree, and is thrown on from exec().
+    std::function<void(OutputStream, std::string_view)> on_output;
+    // Signals to pass on (INT, TERM, HUP, QUIT, USR1, USR2 and WINCH for a tty) are taken by exec() while it runs, even when on_output blocks. The
+    // first INT/TERM/HUP ends the tree (that signal first, KILL after grace); a second one ends it at once. exec() then throws
+    // interrupted with that signal, once the agent has confirmed that nothing is left.
+    bool take_signals = true;
+    std::function<WindowSize()> window_size; // asked on WINCH
+};
+
+// Runs one command to its end. A stream that ends without a result is never success: Outcome::aborted when the agent still answers on
+// a new connection, else session_unreachable. Frames that break the protocol: protocol_error.
+ExecResult exec(const Link& link, const ExecRequest& request, ExecIo& io);
+
+struct Status {
+    std::int64_t boot_now_ms = 0;
+    std::int64_t ttl_boot_ms = 0;
+    std::int64_t idle_timeout_ms = 0;
+    std::int64_t idle_left_ms = 0; // -1: busy or no idle limit
+    std::uint32_t operations = 0;  // open connections that count as activity
+    std::uint32_t processes = 0;   // in the container, the agent not counted
+    bool workspace_writable = false;
+    std::uint32_t uid = 0;
+    std::uint32_t gid = 0;
+};
+// Looking: never counts as activity. Throws session_unreachable.
+Status status(const Link& link, Milliseconds deadline = Milliseconds(2000));
+// Many at once over their sockets, within one deadline for all; absent where no answer came.
+std::vector<std::optional<Status>> status_many(std::span<const std::string> session_directories, Milliseconds deadline);
+
+// Trees. A container path is absolute, or relative to the workdir. Inside the workdir nothing resolves to outside of it
+// (denied); other absolute paths resolve as any program in the container would.
+struct PutOptions {
+    std::string target;          // container path, as docker cp: an existing directory receives the source under its name,
+                                 // else the source takes this name; its parent must exist unless make_parents
+    std::string source_name;     // base name used inside an existing directory; empty: the contents go in ("dir/.")
+    bool target_must_be_directory = false; // trailing slash
+    bool make_parents = false;
+    std::optional<std::uint64_t> max_file; // limit_exceeded before anything is replaced
+    std::vector<std::string> exclude;      // names or globs left out while reading the host tree
+};
+struct TransferStats {
+    std::uint64_t files = 0;
+    std::uint64_t bytes = 0;
+};
+// Host -> session: `source_fd` is an open file or directory; or, when `symlink_target` is set, one symbolic link.
+TransferStats put_tree(const Link& link, const std::string& source_path, const PutOptions& options);
+// Many small entries made from memory in one connection: what seeding needs. Parents are made.
+struct Entry {
+    enum class Kind { file, directory, symlink };
+    std::string path;   // relative to the workdir
+    Kind kind = Kind::file;
+    std::string content; // bytes or link target
+    std::optional<std::uint32_t> mode;
+};
+void put_entries(const Link& link, std::span<const Entry> entries);
+
+struct GetOptions {
+    std::string source;         // container path; a trailing "/." means the contents
+    std::string target;         // host path, docker cp's rules as above
+    std::optional<std::uint64_t> max_file;
+};
+// Session -> host: staged beside the target, published by rename when all has come; a cut stream leaves the target as it was.
+// Nothing outside the target is touched whatever the container sends. Owner becomes the caller, setuid and setgid bits are dropped.
+TransferStats get_tree(const Link& link, const GetOptions& options);
+
+} // namespace sandbox::channel

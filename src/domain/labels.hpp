@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The labels that every engine object of ours carries, and that can rebuild the state (law 2).
+#pragma once
+
+namespace sandbox::domain {
+
+inline constexpr const char* k_label_instance = "sandbox.instance";
+inline constexpr const char* k_label_session = "sandbox.session";
+inline constexpr const char* k_label_owner = "sandbox.owner";
+inline constexpr const char* k_label_role = "sandbox.role"; // session, workspace, agent, network, helper
+inline constexpr const char* k_label_workspace = "sandbox.workspace"; // persistent only: its id
+inline constexpr const char* k_label_expires = "sandbox.expires";     // RFC 3339; the first value, the row has the current
+inline constexpr const char* k_label_created = "sandbox.created";     // RFC 3339
+inline constexpr const char* k_label_name = "sandbox.name";
+inline constexpr const char* k_label_user_prefix = "sandbox.label.";
+
+inline constexpr const char* k_role_session = "session";
+inline constexpr const char* k_role_workspace = "workspace";
+inline constexpr const char* k_role_agent = "agent";
+inline constexpr const char* k_role_network = "network";
+inline constexpr const char* k_role_helper = "helper";
+
+} // namespace sandbox::domain

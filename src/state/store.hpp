@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state directory and its database: rows before effects, kernel locks instead of "busy" flags.
+//
+//   Store store = Store::open(state_directory);
+//   auto lock = store.lock_session(row.id);
+//   store.insert(row);
+#pragma once
+
+#include "state/rows.hpp"
+#include "util/fs.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sandbox::state {
+
+// Where one engine's agent volume was filled; trusted only while the volume's creation time is the same.
+struct AgentVolumeRow {
+    std::string engine_id;
+    std::string volume;
+    std::string created_at; // as the engine says it
+};
+
+class Store {
+  public:
+    // Opens or makes the directory (0700) and database, running pending migrations under a lock. A newer schema is
+    // `failed` with a hint; a directory that others may enter is tightened or refused (denied); a database file that is not one is
+    // set aside as state.db.broken-<time> with `warning()` set, and a new one takes its place with the SAME instance id
+    // (kept in the file `instance` beside it).
+    static Store open(const std::string& directory);
+    // For the exec path: opens read-only without migrations where the schema is current, else like open().
+    static Store open_for_lookup(const std::string& directory);
+    Store(Store&&) noexcept;
+    Store& operator=(Store&&) noexcept;
+    ~Store();
+
+    const std::string& directory() const;
+    const std::string& warning() const;      // empty: nothing was repaired
+    const std::string& instance() const;     // 16 hex digits, random, made once
+    bool is_on_its_machine() const;          // false when /etc/machine-id differs from the one it was made on
+    std::string session_directory(std::string_view id) const; // <dir>/sessions/<id>, not created
+
+    // Throws exists with the holder's id in the message when the owner already has an open session of this name, or
+    // when an exclusive lease on the same workspace is held by an open session.
+    void insert(const SessionRow& row);
+    // Writes every column of an existing row. Throws internal when there is none.
+    void update(const SessionRow& row);
+    // Compare-and-set of the state alone; false when the row is in another state by now.
+    bool transition(std::string_view id, SessionState from, SessionState to, std::string_view reason);
+    // Marks destroyed or expired, frees the name and lease, stamps closed_ms.
+    void close(std::string_view id, SessionState closed_as, std::string_view reason);
+    void erase(std::string_view id); // tombstones past their time
+
+    std::optional<SessionRow> find(std::string_view id) const;
+    // Exact name within one owner: the open one, else the newest closed one.
+    std::optional<SessionRow> find_by_name(std::string_view owner, std::string_view name) const;
+    // Whether another owner has an open session of that id or name (for the hint only).
+    bool exists_for_other_owner(std::string_view owner, std::string_view id_or_name) const;
+    struct Filter {
+        std::optional<std::string> owner;          // absent: every owner (the caller said --all-owners)
+        std::map<std::string, std::string> labels; // all must match
+        bool include_closed = false;
+    };
+    std::vector<SessionRow> list(const Filter& filter) const; // by created_ms, then id
+    // Open sessions past their TTL, oldest first, at most `limit`: what create and destroy take along.
+    std::vector<SessionRow> overdue(std::int64_t wall_now, std::size_t limit) const;
+
+    void put(const WorkspaceRow& row); // insert or replace
+    std::optional<WorkspaceRow> find_workspace(std::string_view owner, std::string_view id) const;
+    std::vector<WorkspaceRow> list_workspaces(const std::optional<std::string>& owner) const;
+    void erase_workspace(std::string_view owner, std::string_view id);
+
+    std::optional<AgentVolumeRow> find_agent_volume(std::string_view engine_id, std::string_view volume) const;
+    void put(const AgentVolumeRow& row);
+
+    // Kernel locks under <dir>/locks. try_* are absent when held by somebody else.
+    FileLock lock_session(std::string_view id) const;
+    std::optional<FileLock> try_lock_session(std::string_view id) const;
+    FileLock lock_workspace(std::string_view owner, std::string_view id) const; // file name is a hash
+    std::optional<FileLock> try_lock_gc() const;
+    FileLock lock_agent_volume() const;
+    // Removes the lock file of a closed session.
+    void forget_lock(std::string_view id) const;
+
+  private:
+    struct Impl;
+    explicit Store(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> m_impl;
+};
+
+// --state-dir value, else SANDBOX_STATE_DIR, else /var/lib/sandbox for root, else $XDG_STATE_HOME/sandbox, else
+// ~/.local/state/sandbox. Relative paths become absolute. Throws usage when nothing can be derived.
+std::string default_state_directory(const std::optional<std::string>& flag);
+
+} // namespace sandbox::state

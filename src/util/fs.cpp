@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "util/fs.hpp"
+
+#include "util/error.hpp"
+#include "util/random.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace sandbox {
+namespace {
+
+std::string temporary_beside(const std::string& name) {
+    const auto slash = name.rfind('/');
+    const std::string directory = slash == std::string::npos ? "" : name.substr(0, slash + 1);
+    return directory + ".sandbox-tmp-" + random_hex(8);
+}
+
+// The file may have been removed by its last holder between our open and our lock; a lock on a file without a
+// name excludes nobody.
+bool is_still_named(int fd, const std::string& path) {
+    struct stat held{};
+    struct stat named{};
+    return ::fstat(fd, &held) == 0 && ::stat(path.c_str(), &named) == 0 && held.st_ino == named.st_ino &&
+           held.st_dev == named.st_dev;
+}
+
+std::optional<Fd> lock_file(const std::string& path, int operation) {
+    for (;;) {
+        Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+        if (!file) throw errno_error("cannot open lock " + path);
+        int result = 0;
+        do result = ::flock(file.get(), operation);
+        while (result != 0 && errno == EINTR);
+        if (result != 0 && errno == EWOULDBLOCK) return std::nullopt;
+        if (result != 0) throw errno_error("cannot lock " + path);
+        if (is_still_named(file.get(), path)) return file;
+    }
+}
+
+} // namespace
+
+AtomicFile::AtomicFile(int directory_fd, std::string name, mode_t mode)
+    : m_directory(directory_fd), m_name(std::move(name)), m_temporary(temporary_beside(m_name)) {
+    m_file.reset(::openat(m_directory, m_temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!m_file) throw errno_error("cannot write " + m_name);
+    if (::fchmod(m_file.get(), mode) != 0) throw errno_error("cannot set the mode of " + m_name);
+}
+
+AtomicFile::~AtomicFile() {
+    if (!m_temporary.empty()) ::unlinkat(m_directory, m_temporary.c_str(), 0);
+}
+
+void AtomicFile::publish() {
+    if (::renameat(m_directory, m_temporary.c_str(), m_directory, m_name.c_str()) != 0) {
+        throw errno_error("cannot replace " + m_name);
+    }
+    m_temporary.clear();
+}
+
+FileLock FileLock::acquire(const std::string& path) { return FileLock(*lock_file(path, LOCK_EX), path); }
+
+std::optional<FileLock> FileLock::try_acquire(const std::string& path) {
+    auto file = lock_file(path, LOCK_EX | LOCK_NB);
+    if (!file) return std::nullopt;
+    return FileLock(std::move(*file), path);
+}
+
+void FileLock::remove_file() { ::unlink(m_path.c_str()); }
+
+TempDir::TempDir() {
+    const char* base = std::getenv("TMPDIR");
+    std::string path = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/sandbox-XXXXXX";
+    if (::mkdtemp(path.data()) == nullptr) throw errno_error("cannot make a temporary directory in " + path);
+    m_path = std::move(path);
+}
+
+TempDir::~TempDir() {
+    if (m_path.empty()) return;
+    std::error_code ignored;
+    std::filesystem::remove_all(m_path, ignored);
+}
+
+std::optional<std::string> read_file(const std::string& path, std::size_t limit) {
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file && errno == ENOENT) return std::nullopt;
+    if (!file) throw errno_error("cannot read " + path);
+    try {
+        return read_all(file.get(), limit);
+    } catch (Error& error) {
+        error.context("cannot read " + path);
+        throw;
+    }
+}
+
+void make_directories(const std::string& path, mode_t mode) {
+    for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+        const std::string part = path.substr(0, slash);
+        if (::mkdir(part.c_str(), mode) != 0 && errno != EEXIST) throw errno_error("cannot make directory " + part);
+        if (slash == std::string::npos) return;
+    }
+}
+
+void remove_tree(const std::string& path) {
+    std::error_code failure;
+    std::filesystem::remove_all(path, failure);
+    if (failure) throw errno_error("cannot remove " + path, failure.value());
+}
+
+} // namespace sandbox

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that are published whole or not at all, kernel locks, and small helpers around them.
+//
+//   AtomicFile file(directory_fd, "report.md", 0644);
+//   write_all(file.fd(), text);
+//   file.publish();          // without this the destructor removes the temporary file
+#pragma once
+
+#include "util/fd.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+
+namespace sandbox {
+
+// A file that takes its name only in publish(): a temporary in the same directory, then rename(2).
+class AtomicFile {
+  public:
+    // `directory_fd` may be AT_FDCWD and `name` a path then. Throws Error.
+    AtomicFile(int directory_fd, std::string name, mode_t mode);
+    AtomicFile(const AtomicFile&) = delete;
+    AtomicFile& operator=(const AtomicFile&) = delete;
+    ~AtomicFile();
+
+    int fd() const { return m_file.get(); }
+    // Replaces whatever non-directory is at the name. Throws Error and leaves the old one untouched.
+    void publish();
+
+  private:
+    int m_directory;
+    std::string m_name;
+    std::string m_temporary;
+    Fd m_file;
+};
+
+// An exclusive flock(2) on a file, given back when the object or the process ends.
+class FileLock {
+  public:
+    // Waits for the lock. Creates the file with mode 0600 where it is missing.
+    static FileLock acquire(const std::string& path);
+    // Absent when somebody else holds it.
+    static std::optional<FileLock> try_acquire(const std::string& path);
+    // Removes the lock's file while holding it, for locks whose subject is gone.
+    void remove_file();
+
+  private:
+    FileLock(Fd file, std::string path) : m_file(std::move(file)), m_path(std::move(path)) {}
+    Fd m_file;
+    std::string m_path;
+};
+
+// A fresh directory (0700) under $TMPDIR or /tmp, removed with all it holds at the end of the scope.
+class TempDir {
+  public:
+    TempDir();
+    TempDir(TempDir&& other) noexcept : m_path(std::exchange(other.m_path, {})) {}
+    TempDir(const TempDir&) = delete;
+    TempDir& operator=(const TempDir&) = delete;
+    ~TempDir();
+    const std::string& path() const { return m_path; }
+
+  private:
+    std::string m_path;
+};
+
+// Whole file; absent when it does not exist. More than `limit` bytes throws limit_exceeded.
+std::optional<std::string> read_file(const std::string& path, std::size_t limit = 64 << 20);
+// mkdir -p with `mode` for what it makes. Throws Error.
+void make_directories(const std::string& path, mode_t mode);
+// rm -rf that never follows a link and never fails on what is already gone. Throws Error on anything else.
+void remove_tree(const std::string& path);
+
+} // namespace sandbox
