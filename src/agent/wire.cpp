@@ -13,7 +13,7 @@ template <typename T> void append_little_endian(std::string& out, T value) {
 template <typename T> T from_little_endian(std::string_view bytes) {
     T value = 0;
     for (std::size_t i = 0; i < sizeof(T); ++i) {
-        value |= static_cast<T>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+        value = static_cast<T>(value | static_cast<T>(static_cast<unsigned char>(bytes[i])) << (8 * i));
     }
     return value;
 }
