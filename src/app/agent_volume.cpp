@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/agent_volume.hpp"
+
+#include "agent/embedded.hpp"
+#include "app/helper_container.hpp"
+#include "domain/labels.hpp"
+#include "util/error.hpp"
+
+namespace sandbox::app {
+namespace {
+
+// No session runs as this id (nobody), and the mode lets everybody execute and nobody read: no process of a session
+// can read or trace the agent.
+constexpr std::uint32_t k_agent_uid = 65534;
+constexpr std::uint32_t k_agent_mode = 0111;
+
+const agent::EmbeddedAgent& agent_for(const std::string& architecture) {
+    for (const auto& candidate : agent::embedded_agents()) {
+        if (candidate.architecture == architecture) return candidate;
+    }
+    throw Error(ErrorCode::failed, "this build of sandbox has no agent for an engine on " + architecture)
+        .hint("build it with a cross compiler for " + architecture + " installed");
+}
+
+// A volume that an engine made silently, or that a crash left half filled, has another creation time than the one
+// noted down after the last whole fill.
+bool is_filled(const state::Store& store, const std::string& engine_id, const engine::VolumeInfo& volume) {
+    const auto known = store.find_agent_volume(engine_id, volume.name);
+    return known && known->created_at == volume.created_at;
+}
+
+void fill(Context& context, engine::Client& engine, const std::string& image, const std::string& volume,
+          const agent::EmbeddedAgent& agent) {
+    const HelperContainer helper(context, engine, image,
+                                 {.kind = engine::Mount::Kind::volume, .source = volume, .target = k_agent_mount});
+    engine.put_archive(helper.id(), k_agent_mount,
+                       engine::tar_of("sandbox-agent", agent.content, k_agent_mode, k_agent_uid, k_agent_uid));
+    engine.put_archive(helper.id(), k_agent_mount, engine::tar_of("channel", "", 0755, 0, 0, true));
+}
+
+} // namespace
+
+std::string agent_volume_name(const std::string& architecture) {
+    return "sandbox-agent-" + std::string(agent_for(architecture).digest.substr(0, 16));
+}
+
+std::string ensure_agent_volume(Context& context, engine::Client& engine, const engine::EngineInfo& info,
+                                const std::string& image) {
+    const auto& agent = agent_for(info.architecture);
+    const std::string name = agent_volume_name(info.architecture);
+    state::Store& store = context.store();
+    auto volume = engine.inspect_volume(name);
+    if (volume && is_filled(store, info.id, *volume)) return name;
+    const auto lock = store.lock_agent_volume();
+    if (!volume) engine.create_volume(name, {{domain::k_label_instance, store.instance()},
+                                             {domain::k_label_role, domain::k_role_agent}});
+    volume = engine.inspect_volume(name);
+    if (!volume) throw Error(ErrorCode::engine_error, "volume " + name + " was made and is not there");
+    if (is_filled(store, info.id, *volume)) return name; // another process was faster
+    fill(context, engine, image, name, agent);
+    store.put(state::AgentVolumeRow{info.id, name, volume->created_at});
+    return name;
+}
+
+} // namespace sandbox::app

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/context.hpp"
+
+#include "domain/names.hpp"
+#include "util/error.hpp"
+
+#include <cstdlib>
+#include <unistd.h>
+
+namespace sandbox::app {
+namespace {
+
+std::optional<std::string> environment(const char* name) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') return std::nullopt;
+    return value;
+}
+
+} // namespace
+
+Context::Context(Settings settings) : m_settings(std::move(settings)) {
+    if (!m_settings.owner) m_settings.owner = environment("SANDBOX_OWNER");
+    if (!m_settings.engine) m_settings.engine = environment("SANDBOX_ENGINE");
+    if (m_settings.owner) domain::check_owner(*m_settings.owner);
+    m_owner = m_settings.owner.value_or("uid:" + std::to_string(::getuid()));
+}
+
+state::Store& Context::store() {
+    if (!m_store) m_store = state::Store::open(state::default_state_directory(m_settings.state_directory));
+    return *m_store;
+}
+
+state::Store& Context::lookup() {
+    if (!m_store) m_store = state::Store::open_for_lookup(state::default_state_directory(m_settings.state_directory));
+    return *m_store;
+}
+
+engine::Client& Context::client_for(const engine::Endpoint& endpoint) {
+    auto& client = m_clients[endpoint.url];
+    if (!client) client = std::make_unique<engine::Client>(endpoint);
+    return *client;
+}
+
+engine::Client& Context::engine() { return client_for(engine::Endpoint::resolve(m_settings.engine)); }
+
+engine::Client& Context::engine_of(const std::string& endpoint, const std::string& engine_id) {
+    engine::Client& client = client_for(engine::Endpoint::parse(endpoint));
+    auto& verified = m_verified[endpoint];
+    if (verified.empty()) verified = client.id();
+    if (verified != engine_id) {
+        throw Error(ErrorCode::engine_unreachable, "another engine answers at " + endpoint + " (" + verified +
+                                                       "); this was made by " + engine_id)
+            .hint("start the engine that made it, or point its address back to it; nothing was changed");
+    }
+    return client;
+}
+
+} // namespace sandbox::app

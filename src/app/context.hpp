@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every use case is given: whose call it is, the state, and the engine, each opened when it is first needed, so
+// that a verb pays only for what it touches.
+//
+//   Context context(settings);
+//   context.store().list({.owner = context.owner()});
+#pragma once
+
+#include "engine/client.hpp"
+#include "state/store.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sandbox::app {
+
+// The global options, as given; absent means the environment or the built-in default decides.
+struct Settings {
+    std::optional<std::string> owner;
+    std::optional<std::string> engine;
+    std::optional<std::string> state_directory;
+};
+
+class Context {
+  public:
+    explicit Context(Settings settings);
+
+    // --owner, else SANDBOX_OWNER, else uid:<uid>. Throws usage when it breaks the rule for owners.
+    const std::string& owner() const { return m_owner; }
+    state::Store& store();
+    // The same store opened without repairs or migrations where possible: for verbs that must start fast.
+    state::Store& lookup();
+    // The engine that new sessions are made on.
+    engine::Client& engine();
+    // The engine that made a row, after checking that it still is that engine. Throws engine_unreachable when another
+    // one answers at the address (law 3).
+    engine::Client& engine_of(const std::string& endpoint, const std::string& engine_id);
+    // Where messages about long work go (pull progress, notes); does nothing unless set.
+    std::function<void(std::string_view)> progress = [](std::string_view) {};
+
+  private:
+    engine::Client& client_for(const engine::Endpoint& endpoint);
+
+    Settings m_settings;
+    std::string m_owner;
+    std::optional<state::Store> m_store;
+    std::map<std::string, std::unique_ptr<engine::Client>> m_clients; // by endpoint URL
+    std::map<std::string, std::string> m_verified;                    // endpoint URL -> engine id
+};
+
+} // namespace sandbox::app

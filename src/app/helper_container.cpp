@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/helper_container.hpp"
+
+#include "domain/labels.hpp"
+#include "util/error.hpp"
+#include "util/random.hpp"
+#include "util/time.hpp"
+
+namespace sandbox::app {
+
+HelperContainer::HelperContainer(Context& context, engine::Client& engine, const std::string& image,
+                                 engine::Mount mount, const std::string& session)
+    : m_engine(engine) {
+    engine::ContainerSpec spec;
+    spec.name = "sandbox-helper-" + random_hex(6);
+    spec.image = image;
+    spec.entrypoint = {"/never-started"};
+    spec.network = "none";
+    spec.labels = {{domain::k_label_instance, context.store().instance()},
+                   {domain::k_label_owner, context.owner()},
+                   {domain::k_label_role, domain::k_role_helper},
+                   {domain::k_label_created, format_rfc3339(wall_now_ms())}};
+    if (!session.empty()) spec.labels[domain::k_label_session] = session;
+    mount.no_copy = true;
+    spec.mounts.push_back(std::move(mount));
+    m_id = engine.create_container(spec);
+}
+
+HelperContainer::~HelperContainer() {
+    try {
+        m_engine.remove_container(m_id);
+    } catch (const Error&) {
+        // gc finds it by its labels.
+    }
+}
+
+} // namespace sandbox::app

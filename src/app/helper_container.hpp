@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A container that is made and never started, so that files can be put into a volume through the archive API.
+//
+//   const HelperContainer helper(context, engine, image, mount);
+//   engine.put_archive(helper.id(), mount.target, tar);
+#pragma once
+
+#include "app/context.hpp"
+
+#include <string>
+
+namespace sandbox::app {
+
+class HelperContainer {
+  public:
+    // `session` labels it, so that the session's own clean-up finds it after a crash.
+    HelperContainer(Context& context, engine::Client& engine, const std::string& image, engine::Mount mount,
+                    const std::string& session = {});
+    HelperContainer(const HelperContainer&) = delete;
+    HelperContainer& operator=(const HelperContainer&) = delete;
+    ~HelperContainer();
+    const std::string& id() const { return m_id; }
+
+  private:
+    engine::Client& m_engine;
+    std::string m_id;
+};
+
+} // namespace sandbox::app

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/sessions.hpp"
+
+#include "domain/labels.hpp"
+#include "domain/names.hpp"
+#include "util/text.hpp"
+
+namespace sandbox::app {
+namespace {
+
+std::string quoted(std::string_view name) { return "\"" + printable(name) + "\""; }
+
+std::string what_became_of(const state::SessionRow& row) {
+    std::string text = "session " + quoted(row.name.empty() ? row.id : row.name) + " was " +
+                       std::string(state::state_name(row.state)) + " at " + format_rfc3339(row.closed_ms);
+    if (!row.reason.empty()) text += " (" + printable(row.reason) + ")";
+    return text;
+}
+
+std::string read_secret(const std::string& session_directory) {
+    return read_file(session_directory + "/secret", 4096).value_or("");
+}
+
+} // namespace
+
+state::SessionRow find_session(const state::Store& store, const std::string& owner, std::string_view id_or_name) {
+    if (id_or_name.empty()) throw Error(ErrorCode::usage, "the session's name is empty");
+    auto row = store.find(id_or_name);
+    if (row && row->owner != owner) row.reset();
+    if (!row) row = store.find_by_name(owner, id_or_name);
+    if (row) return *row;
+    Error error(ErrorCode::not_found, "no session " + quoted(id_or_name) + " of owner " + quoted(owner));
+    if (store.exists_for_other_owner(owner, id_or_name)) {
+        error.hint("another owner has one: name it with --owner, or see sandbox ps --all-owners");
+    } else {
+        error.hint("sandbox ps lists the sessions in " + store.directory());
+    }
+    throw error;
+}
+
+state::SessionRow find_open_session(const state::Store& store, const std::string& owner, std::string_view id_or_name) {
+    auto row = find_session(store, owner, id_or_name);
+    if (state::is_closed(row.state)) throw Error(ErrorCode::session_gone, what_became_of(row));
+    if (row.state == state::SessionState::creating) {
+        throw Error(ErrorCode::busy, "session " + quoted(id_or_name) + " is still being created");
+    }
+    if (row.state == state::SessionState::destroying || row.state == state::SessionState::failed) {
+        throw Error(ErrorCode::session_gone, "session " + quoted(id_or_name) + " is being destroyed")
+            .hint("sandbox destroy finishes it");
+    }
+    return row;
+}
+
+channel::Link link_to(Context& context, const state::SessionRow& row) {
+    const std::string directory = context.lookup().session_directory(row.id);
+    if (row.channel == state::ChannelKind::socket) return channel::socket_link(directory);
+    auto dial = [&context, row]() -> std::unique_ptr<Stream> {
+        auto& engine = context.engine_of(row.endpoint, row.engine_id);
+        return std::move(engine.exec(row.container_id, {.argv = {"/.sandbox/sandbox-agent", "bridge"},
+                                                        .user = {},
+                                                        .workdir = "/",
+                                                        .env = {},
+                                                        .attach_stdin = true}).stream);
+    };
+    return {dial, read_secret(directory)};
+}
+
+void explain_unreachable(Context& context, const state::SessionRow& row, const Error& cause) {
+    const std::string who = "session " + quoted(row.name.empty() ? row.id : row.name);
+    const auto container = context.engine_of(row.endpoint, row.engine_id).inspect_container(row.container_id);
+    if (!container || !container->running) {
+        const bool expired = row.expires_ms > 0 && row.expires_ms <= wall_now_ms();
+        throw Error(ErrorCode::session_gone,
+                    expired ? who + " expired at " + format_rfc3339(row.expires_ms)
+                            : who + " has ended: its container is " + (container ? "stopped" : "gone") +
+                                  " (idle time-out, a crash, or an engine restart)")
+            .hint("sandbox destroy " + row.id + " clears what is left; then create a new one");
+    }
+    if (container->paused) {
+        throw Error(ErrorCode::session_unreachable, who + " is paused").hint("resume its container first");
+    }
+    throw Error(ErrorCode::session_unreachable, who + " runs but its agent does not answer: " + cause.message());
+}
+
+engine::Filter session_filter(const state::Store& store, std::string_view session_id) {
+    engine::Filter filter;
+    filter.labels = {{domain::k_label_instance, store.instance()},
+                     {domain::k_label_session, std::string(session_id)}};
+    return filter;
+}
+
+} // namespace sandbox::app

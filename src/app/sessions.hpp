@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding sessions by what a person typed, and saying plainly what became of those that are no more.
+//
+//   const auto row = find_open_session(context.lookup(), context.owner(), "job-981");
+#pragma once
+
+#include "app/context.hpp"
+#include "channel/agent_client.hpp"
+#include "util/error.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace sandbox::app {
+
+// By id, or by exact name within the owner. Throws not_found (with a hint that names --owner where another owner has
+// one). The row may be closed.
+state::SessionRow find_session(const state::Store& store, const std::string& owner, std::string_view id_or_name);
+// The same, but a session that is not usable any more throws session_gone saying what became of it.
+state::SessionRow find_open_session(const state::Store& store, const std::string& owner, std::string_view id_or_name);
+
+// How to reach the session's agent: its socket, or an engine exec.
+channel::Link link_to(Context& context, const state::SessionRow& row);
+// Why a session whose agent did not answer cannot be reached, by asking the engine: throws session_gone when its container is gone or stopped,
+// session_unreachable otherwise.
+[[noreturn]] void explain_unreachable(Context& context, const state::SessionRow& row, const Error& cause);
+
+// The engine objects of one session, whatever its row knows of them.
+engine::Filter session_filter(const state::Store& store, std::string_view session_id);
+
+} // namespace sandbox::app

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/teardown.hpp"
+
+#include "app/sessions.hpp"
+#include "domain/labels.hpp"
+#include "domain/manifest.hpp"
+#include "util/time.hpp"
+
+namespace sandbox::app {
+namespace {
+
+constexpr std::size_t k_overdue_at_once = 4;
+
+template <typename Step> void attempt(std::vector<Left>& left, const std::string& what, Step&& step) {
+    try {
+        step();
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::engine_unreachable) throw;
+        left.push_back({what, error.message()});
+    }
+}
+
+void remove_containers(engine::Client& engine, const engine::Filter& filter, const state::SessionRow& row,
+                       std::vector<Left>& left) {
+    // The row's own container first and without a list call's cost in the way: it is what runs.
+    if (!row.container_id.empty()) {
+        attempt(left, "container " + row.container_name, [&] { engine.remove_container(row.container_id); });
+    }
+    for (const auto& container : engine.list_containers(filter)) {
+        if (container.id == row.container_id) continue;
+        attempt(left, "container " + container.name, [&] { engine.remove_container(container.id); });
+    }
+}
+
+bool is_persistent(const engine::VolumeInfo& volume) { return volume.labels.contains(domain::k_label_workspace); }
+
+void remove_volumes(engine::Client& engine, const engine::Filter& filter, std::vector<Left>& left) {
+    for (const auto& volume : engine.list_volumes(filter)) {
+        if (is_persistent(volume)) continue;
+        attempt(left, "volume " + volume.name, [&] { engine.remove_volume(volume.name); });
+    }
+}
+
+void remove_workspace_with_session(Context& context, engine::Client& engine, const state::SessionRow& row,
+                                   std::vector<Left>& left) {
+    const auto manifest = domain::from_canonical_json(row.manifest_json);
+    if (!manifest.workspace.destroy_on_session_destroy || row.volume.empty()) return;
+    attempt(left, "workspace " + row.workspace_id, [&] {
+        engine.remove_volume(row.volume);
+        context.store().erase_workspace(row.owner, row.workspace_id);
+    });
+}
+
+} // namespace
+
+std::vector<Left> tear_down(Context& context, state::SessionRow row, const Ending& ending) {
+    state::Store& store = context.store();
+    engine::Client& engine = context.engine_of(row.endpoint, row.engine_id);
+    if (row.state != state::SessionState::destroying) {
+        row.state = state::SessionState::destroying;
+        store.update(row);
+    }
+    std::vector<Left> left;
+    const auto filter = session_filter(store, row.id);
+    remove_containers(engine, filter, row, left);
+    remove_volumes(engine, filter, left);
+    if (!row.workspace_id.empty() && !ending.forget) remove_workspace_with_session(context, engine, row, left);
+    attempt(left, "directory of session " + row.id, [&] { remove_tree(store.session_directory(row.id)); });
+    if (!left.empty()) return left;
+    if (ending.forget) store.erase(row.id);
+    else store.close(row.id, ending.closed_as, ending.reason);
+    store.forget_lock(row.id);
+    return left;
+}
+
+void take_overdue(Context& context) {
+    state::Store& store = context.store();
+    for (const auto& seen : store.overdue(wall_now_ms(), k_overdue_at_once)) {
+        try {
+            const auto lock = store.try_lock_session(seen.id);
+            const auto row = store.find(seen.id);
+            // Looked at again under the lock: an extend or a destroy may have come first.
+            if (!lock || !row || state::is_closed(row->state) || row->expires_ms > wall_now_ms()) continue;
+            tear_down(context, *row, {state::SessionState::expired, "ttl"});
+        } catch (const Error&) {
+        }
+    }
+}
+
+} // namespace sandbox::app

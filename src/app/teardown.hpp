@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one way a session ends: destroy, gc, and the roll-back of a failed create all come here. It finds the session's
+// objects by their labels, so it finishes what any earlier attempt left at any point, and it never touches another session's.
+//
+//   const auto left = tear_down(context, row, {state::SessionState::destroyed, "destroyed by uid:0"});
+#pragma once
+
+#include "app/context.hpp"
+
+#include <string>
+#include <vector>
+
+namespace sandbox::app {
+
+struct Ending {
+    state::SessionState closed_as = state::SessionState::destroyed;
+    std::string reason;
+    bool forget = false; // leave no tombstone: the session never came to be
+};
+
+// Something that should be gone and is not.
+struct Left {
+    std::string what;
+    std::string error;
+};
+
+// Removes container, volumes, directory and row of one session; the caller holds the session's lock. Returns what is
+// left; the row is closed only when that is nothing. Throws engine_unreachable, changing nothing, when the engine that
+// made the session does not answer.
+std::vector<Left> tear_down(Context& context, state::SessionRow row, const Ending& ending);
+
+// Ends a bounded number of sessions past their TTL; what create, destroy and gc take along (law 9). Failures are left
+// for gc to report.
+void take_overdue(Context& context);
+
+} // namespace sandbox::app
