@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes a session: row, volume, container, hand-shake, seeds, in an order where every crash leaves something that gc
+// finds, and every failure leaves nothing.
+//
+//   const CreatedSession made = create_session(context, manifest, {});
+#pragma once
+
+#include "app/context.hpp"
+#include "domain/manifest.hpp"
+
+#include <string>
+#include <vector>
+
+namespace sandbox::app {
+
+enum class ChannelChoice { automatic, socket, bridge };
+
+struct CreateOptions {
+    ChannelChoice channel = ChannelChoice::automatic;
+};
+
+struct CreatedSession {
+    state::SessionRow row;
+    std::vector<std::string> notes; // what a person should know: limits the engine cannot enforce, a HOME that moved
+};
+
+// Throws Error; nothing is left then but what an unreachable engine kept, which the row remembers for gc.
+CreatedSession create_session(Context& context, const domain::Manifest& manifest, const CreateOptions& options);
+
+} // namespace sandbox::app

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/seeding.hpp"
+
+#include "util/error.hpp"
+#include "util/fs.hpp"
+#include "util/text.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace sandbox::app {
+namespace {
+
+using domain::EnvValue;
+using domain::Seed;
+
+constexpr std::size_t k_max_env_file = 128 * 1024; // the kernel's own bound on one string (MAX_ARG_STRLEN)
+
+std::string resolve(const std::string& name, const EnvValue& value) {
+    switch (value.kind) {
+    case EnvValue::Kind::literal: return value.value;
+    case EnvValue::Kind::from_env: {
+        const char* found = std::getenv(value.value.c_str());
+        if (found != nullptr) return found;
+        throw Error(ErrorCode::manifest_invalid,
+                    "env." + name + ": the variable " + printable(value.value) + " is not set here")
+            .hint("export it before sandbox create, or give it a literal value");
+    }
+    case EnvValue::Kind::from_file: {
+        auto content = read_file(value.value, k_max_env_file);
+        if (!content) {
+            throw Error(ErrorCode::manifest_invalid, "env." + name + ": no file " + printable(value.value));
+        }
+        // Secrets are kept in files that editors end with a newline; no tool that reads them wants it.
+        if (content->ends_with('\n')) content->pop_back();
+        if (content->find('\0') == std::string::npos) return *content;
+        throw Error(ErrorCode::manifest_invalid, "env." + name + ": " + printable(value.value) + " holds a NUL byte");
+    }
+    }
+    throw Error(ErrorCode::internal, "env value of unknown kind");
+}
+
+void check_source(const Seed& seed) {
+    const bool wants_directory = seed.kind == Seed::Kind::from_dir;
+    if (seed.kind == Seed::Kind::from_archive || seed.kind == Seed::Kind::from_git) {
+        throw Error(ErrorCode::manifest_invalid, "files." + printable(seed.path) +
+                                                     ": fromArchive and fromGit are not supported by this version");
+    }
+    if (!wants_directory && seed.kind != Seed::Kind::from_file) return;
+    struct stat info{};
+    const std::string where = "files." + printable(seed.path) + ": " + printable(seed.content);
+    if (::stat(seed.content.c_str(), &info) != 0) {
+        throw Error(ErrorCode::manifest_invalid, where + ": " + std::strerror(errno));
+    }
+    if (wants_directory != S_ISDIR(info.st_mode)) {
+        throw Error(ErrorCode::manifest_invalid, where + (wants_directory ? " is not a directory" : " is a directory"))
+            .hint(wants_directory ? "use fromFile for a file" : "use fromDir for a directory");
+    }
+    if (::access(seed.content.c_str(), R_OK) != 0) {
+        throw Error(ErrorCode::manifest_invalid, where + ": " + std::strerror(errno));
+    }
+}
+
+bool is_entry(const Seed& seed) {
+    return seed.kind == Seed::Kind::text || seed.kind == Seed::Kind::symlink || seed.kind == Seed::Kind::directory;
+}
+
+channel::Entry entry_of(const Seed& seed) {
+    channel::Entry entry;
+    entry.path = seed.path;
+    entry.content = seed.content;
+    entry.mode = seed.mode;
+    if (seed.kind == Seed::Kind::symlink) entry.kind = channel::Entry::Kind::symlink;
+    if (seed.kind == Seed::Kind::directory) entry.kind = channel::Entry::Kind::directory;
+    return entry;
+}
+
+void plant_from_host(const channel::Link& link, const Seed& seed) {
+    channel::PutOptions options;
+    options.target = seed.path;
+    options.make_parents = true;
+    options.exclude = seed.exclude;
+    options.mode = seed.mode;
+    const bool is_directory = seed.kind == Seed::Kind::from_dir;
+    channel::put_tree(link, is_directory ? seed.content + "/." : seed.content, options);
+}
+
+} // namespace
+
+channel::Environment resolve_environment(const std::map<std::string, EnvValue>& env) {
+    channel::Environment resolved;
+    for (const auto& [name, value] : env) resolved.emplace_back(name, resolve(name, value));
+    return resolved;
+}
+
+void check_sources(const std::vector<Seed>& seeds) {
+    for (const auto& seed : seeds) check_source(seed);
+}
+
+void plant(const channel::Link& link, const std::vector<Seed>& seeds) {
+    std::vector<channel::Entry> entries;
+    for (const auto& seed : seeds) {
+        if (is_entry(seed)) entries.push_back(entry_of(seed));
+    }
+    if (!entries.empty()) channel::put_entries(link, entries);
+    for (const auto& seed : seeds) {
+        if (!is_entry(seed)) plant_from_host(link, seed);
+    }
+}
+
+} // namespace sandbox::app

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/workspaces.hpp"
+
+#include "domain/labels.hpp"
+#include "domain/names.hpp"
+#include "util/error.hpp"
+#include "util/text.hpp"
+#include "util/time.hpp"
+
+namespace sandbox::app {
+namespace {
+
+using state::WorkspaceRow;
+
+engine::Labels workspace_labels(const state::Store& store, const WorkspaceRow& workspace) {
+    engine::Labels labels{{domain::k_label_instance, store.instance()},
+                          {domain::k_label_owner, workspace.owner},
+                          {domain::k_label_role, domain::k_role_workspace},
+                          {domain::k_label_workspace, workspace.id},
+                          {domain::k_label_created, format_rfc3339(workspace.created_ms)}};
+    for (const auto& [key, value] : workspace.labels) labels[domain::k_label_user_prefix + key] = value;
+    return labels;
+}
+
+bool carries(const engine::VolumeInfo& volume, const std::string& key, const std::string& value) {
+    const auto label = volume.labels.find(key);
+    return label != volume.labels.end() && label->second == value;
+}
+
+void check_is_ours(const state::Store& store, const engine::VolumeInfo& volume, const WorkspaceRow& workspace) {
+    if (carries(volume, domain::k_label_instance, store.instance()) &&
+        carries(volume, domain::k_label_owner, workspace.owner) &&
+        carries(volume, domain::k_label_workspace, workspace.id)) {
+        return;
+    }
+    throw Error(ErrorCode::conflict, "volume " + volume.name + " exists and is not workspace \"" +
+                                         printable(workspace.id) + "\" of this owner and instance")
+        .hint("remove or rename that volume; sandbox never takes over what it did not make");
+}
+
+WorkspaceRow new_workspace(const state::Store& store, const std::string& engine_id, const state::SessionRow& session) {
+    WorkspaceRow workspace;
+    workspace.owner = session.owner;
+    workspace.id = session.workspace_id;
+    workspace.volume = domain::workspace_object_name(store.instance(), session.owner, session.workspace_id);
+    workspace.endpoint = session.endpoint;
+    workspace.engine_id = engine_id;
+    workspace.labels = session.labels;
+    workspace.created_ms = wall_now_ms();
+    return workspace;
+}
+
+engine::Filter mounting(const std::string& volume) {
+    engine::Filter filter;
+    filter.volume = volume;
+    return filter;
+}
+
+bool matches(const WorkspaceRow& workspace, const std::map<std::string, std::string>& labels) {
+    for (const auto& [key, value] : labels) {
+        const auto found = workspace.labels.find(key);
+        if (found == workspace.labels.end() || found->second != value) return false;
+    }
+    return true;
+}
+
+WorkspaceView view_of(Context& context, const WorkspaceRow& workspace) {
+    WorkspaceView view{workspace, std::nullopt, {}};
+    try {
+        auto& engine = context.engine_of(workspace.endpoint, workspace.engine_id);
+        view.exists = engine.inspect_volume(workspace.volume).has_value();
+        for (const auto& container : engine.list_containers(mounting(workspace.volume))) {
+            const auto session = container.labels.find(domain::k_label_session);
+            view.sessions.push_back(session == container.labels.end() ? container.name : session->second);
+        }
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::engine_unreachable) throw;
+    }
+    return view;
+}
+
+WorkspaceRow require_workspace(const state::Store& store, const std::string& owner, std::string_view id) {
+    const auto workspace = store.find_workspace(owner, id);
+    if (workspace) return *workspace;
+    throw Error(ErrorCode::not_found,
+                "no workspace \"" + printable(id) + "\" of owner \"" + printable(owner) + "\"")
+        .hint("sandbox workspace ls lists them; a workspace belongs to the owner that made it first");
+}
+
+} // namespace
+
+bool open_workspace(Context& context, engine::Client& engine, const std::string& engine_id,
+                    const domain::Manifest& manifest, state::SessionRow& row) {
+    state::Store& store = context.store();
+    auto known = store.find_workspace(row.owner, row.workspace_id);
+    if (known && known->engine_id != engine_id) {
+        throw Error(ErrorCode::conflict, "workspace \"" + printable(row.workspace_id) + "\" lives on another engine, " +
+                                             known->endpoint)
+            .hint("use --engine " + known->endpoint);
+    }
+    const bool is_known = known && known->confirmed;
+    if (!is_known && !manifest.workspace.create) {
+        throw Error(ErrorCode::not_found, "workspace \"" + printable(row.workspace_id) + "\" does not exist")
+            .hint("workspace.create is false; set it to true to make a new one");
+    }
+    WorkspaceRow workspace = known ? *known : new_workspace(store, engine_id, row);
+    row.volume = workspace.volume;
+    const auto volume = engine.inspect_volume(workspace.volume);
+    if (volume) check_is_ours(store, *volume, workspace);
+    if (is_known && !volume) {
+        throw Error(ErrorCode::not_found, "the volume of workspace \"" + printable(row.workspace_id) + "\" (" +
+                                              workspace.volume + ") is missing from the engine")
+            .hint("docker volume prune takes volumes that nothing mounts; sandbox workspace rm " + row.workspace_id +
+                  " forgets it, and the next create makes an empty one");
+    }
+    // The row before the effect; "confirmed" only after the engine's answer.
+    workspace.last_used_ms = wall_now_ms();
+    store.put(workspace);
+    if (!volume) engine.create_volume(workspace.volume, workspace_labels(store, workspace));
+    if (workspace.confirmed) return false;
+    workspace.confirmed = true;
+    store.put(workspace);
+    return true;
+}
+
+void check_lease(engine::Client& engine, const state::SessionRow& row, const domain::Manifest& manifest) {
+    for (const auto& container : engine.list_containers(mounting(row.volume))) {
+        if (container.id == row.container_id) continue;
+        const auto role = container.labels.find(domain::k_label_role);
+        const bool is_session = role != container.labels.end() && role->second == domain::k_role_session;
+        if (is_session && manifest.workspace.shared) continue;
+        throw Error(ErrorCode::busy, "workspace \"" + printable(row.workspace_id) + "\" is in use by container " +
+                                         container.name)
+            .hint("destroy that session first, or make both sessions shared: true");
+    }
+}
+
+std::vector<WorkspaceView> list_workspaces(Context& context, const std::optional<std::string>& owner,
+                                           const std::map<std::string, std::string>& labels) {
+    std::vector<WorkspaceView> views;
+    for (const auto& workspace : context.store().list_workspaces(owner)) {
+        if (matches(workspace, labels)) views.push_back(view_of(context, workspace));
+    }
+    return views;
+}
+
+WorkspaceView inspect_workspace(Context& context, const std::string& owner, std::string_view id) {
+    return view_of(context, require_workspace(context.store(), owner, id));
+}
+
+void remove_workspace(Context& context, const std::string& owner, std::string_view id) {
+    state::Store& store = context.store();
+    const auto lock = store.lock_workspace(owner, id);
+    const auto workspace = require_workspace(store, owner, id);
+    auto& engine = context.engine_of(workspace.endpoint, workspace.engine_id);
+    for (const auto& container : engine.list_containers(mounting(workspace.volume))) {
+        throw Error(ErrorCode::busy, "workspace \"" + printable(id) + "\" is in use by container " + container.name)
+            .hint("destroy the session that holds it first");
+    }
+    engine.remove_volume(workspace.volume);
+    store.erase_workspace(owner, id);
+}
+
+} // namespace sandbox::app

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Persistent workspaces: who may open which volume, and the administrative path for the retained ones.
+#pragma once
+
+#include "app/context.hpp"
+#include "domain/manifest.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sandbox::app {
+
+// Makes or reopens the volume of a persistent workspace for a session and fills in row.volume; the caller holds the
+// workspace's lock. A volume that exists under the name without our labels is never taken: conflict. A known workspace whose volume is missing
+// is not_found. Returns true when this call made the volume.
+bool open_workspace(Context& context, engine::Client& engine, const std::string& engine_id,
+                    const domain::Manifest& manifest, state::SessionRow& row);
+// Throws busy naming the holder when another container mounts the workspace's volume and either side wants it alone.
+void check_lease(engine::Client& engine, const state::SessionRow& row, const domain::Manifest& manifest);
+
+struct WorkspaceView {
+    state::WorkspaceRow row;
+    std::optional<bool> exists;        // absent: the engine did not answer
+    std::vector<std::string> sessions; // ids that mount it now
+};
+std::vector<WorkspaceView> list_workspaces(Context& context, const std::optional<std::string>& owner,
+                                           const std::map<std::string, std::string>& labels);
+WorkspaceView inspect_workspace(Context& context, const std::string& owner, std::string_view id);
+// Deletes volume and row for good. Throws busy while a container mounts it, not_found when there is none.
+void remove_workspace(Context& context, const std::string& owner, std::string_view id);
+
+} // namespace sandbox::app
