@@ -10,9 +10,13 @@
 //   Reader r(frame.payload); const auto version = r.u32();
 #pragma once
 
+#include "util/stream.hpp"
+
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -44,7 +48,11 @@ enum class FrameType : std::uint8_t {
     done,       // either way: counts, after the last data was applied
     failure,    // either way: error code name and message; last frame
     deadline,   // client -> agent: new TTL or idle, with its own HMAC over a bridge
+    credit,     // agent -> client: so many more bytes of stdin_data may be sent. The client starts with k_stdin_window, so
+                // that a command that does not read its input never blocks the signals queued behind it
 };
+inline constexpr FrameType k_last_frame_type = FrameType::credit;
+inline constexpr std::size_t k_stdin_window = 1 << 20;
 
 enum class Operation : std::uint8_t { exec = 1, status, put_tree, put_entries, get_tree, set_deadline };
 
@@ -93,21 +101,70 @@ class Reader {
     std::string_view m_rest;
 };
 
-// Takes a byte stream apart into frames, however it was split. Holds at most one frame.
+// A frame whose payload lies in the decoder's buffer: good until the decoder is used again.
+struct FrameView {
+    FrameType type{};
+    std::string_view payload;
+};
+
+// Takes a byte stream apart into frames, however it was split. Holds at most one frame and one read.
+//
+//   decoder.commit(stream.read(decoder.space(k_read_size)));
+//   while (const auto frame = decoder.next_view()) handle(*frame);
 class Decoder {
   public:
     explicit Decoder(std::size_t max_frame = k_max_frame) : m_max(max_frame) {}
-    void feed(std::string_view bytes) { m_buffer.append(bytes); }
-    // The next whole frame. Throws WireError on a length of 0, one past the maximum, or an unknown type; nothing is allocated for
-    // a length that was only announced.
+    void feed(std::string_view bytes);
+    // Room for the next read, at least one byte and at most `wanted`; the buffer grows only as bytes arrive, never because a
+    // length was announced. Ends views given out before.
+    std::span<char> space(std::size_t wanted);
+    void commit(std::size_t count) { m_end += count; }
+    // The next whole frame. Throws WireError on a length of 0, one past the maximum, or an unknown type.
+    std::optional<FrameView> next_view();
     std::optional<Frame> next();
     // True when the stream may end here: no part of a frame is waiting.
-    bool is_between_frames() const { return m_offset == m_buffer.size(); }
+    bool is_between_frames() const { return m_begin == m_end; }
+    // What was fed and not taken yet. With it another decoder can go on.
+    std::string_view waiting() const { return {m_buffer.get() + m_begin, m_end - m_begin}; }
+    // Overwrites what the buffer held: it carried a secret.
+    void wipe();
 
   private:
+    void make_room(std::size_t wanted);
     std::size_t m_max;
-    std::string m_buffer;
-    std::size_t m_offset = 0;
+    std::unique_ptr<char[]> m_buffer;
+    std::size_t m_capacity = 0;
+    std::size_t m_begin = 0;
+    std::size_t m_end = 0;
 };
+
+// Blocking frames over a stream, for both sides.
+class FramedStream {
+  public:
+    explicit FramedStream(std::unique_ptr<Stream> stream, std::string_view already_read = {});
+
+    // The next frame; absent when the stream ends between two frames. Throws WireError when it ends inside one or is
+    // malformed, Error when the stream fails.
+    std::optional<Frame> read_frame();
+    // The same without a copy; good until the next call.
+    std::optional<FrameView> read_view();
+    // A frame that is there already, without reading.
+    std::optional<FrameView> buffered_view() { return m_decoder.next_view(); }
+    // Reads once; false at end of stream between frames. Throws as read_frame().
+    bool fill();
+    // Writes a frame that Writer::finish() gave. Throws Error when the other side is gone.
+    void write(std::string_view frame) { m_stream->write(frame); }
+    // Writes one frame around `payload` (at most k_max_frame - 1 bytes).
+    void write(FrameType type, std::string_view payload);
+    int fd() const { return m_stream->poll_fd(); }
+    Stream& stream() { return *m_stream; }
+
+  private:
+    std::unique_ptr<Stream> m_stream;
+    Decoder m_decoder;
+};
+
+// The five bytes in front of a payload of that size.
+std::string frame_header(FrameType type, std::size_t payload_size);
 
 } // namespace sandbox::agent
