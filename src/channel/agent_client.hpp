@@ -151,6 +151,7 @@ struct PutOptions {
     bool make_parents = false;
     std::optional<std::uint64_t> max_file; // limit_exceeded before anything is replaced
     std::vector<std::string> exclude;      // names or globs left out while reading the host tree
+    std::optional<std::uint32_t> mode; // of a single file: permission bits instead of the source's
 };
 struct TransferStats {
     std::uint64_t files = 0;
