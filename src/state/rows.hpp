@@ -32,6 +32,7 @@ struct SessionRow {
     std::string container_id;   // empty until the engine answered
     std::string volume;         // persistent: the workspace's volume; ephemeral: found by label, empty here
     std::string workspace_id;   // persistent only
+    bool exclusive = false;     // holds the lease on workspace_id alone
     ChannelKind channel = ChannelKind::socket;
     std::string image;
     std::string manifest_json;   // the manifest as domain/manifest.hpp writes it

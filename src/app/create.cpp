@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/create.hpp"
+
+#include "app/agent_volume.hpp"
+#include "app/container_spec.hpp"
+#include "app/helper_container.hpp"
+#include "app/interrupt.hpp"
+#include "app/network.hpp"
+#include "app/seeding.hpp"
+#include "app/sessions.hpp"
+#include "app/teardown.hpp"
+#include "app/workspaces.hpp"
+#include "domain/names.hpp"
+#include "util/random.hpp"
+#include "util/time.hpp"
+
+#include <fcntl.h>
+
+namespace sandbox::app {
+namespace {
+
+using domain::Manifest;
+
+constexpr Milliseconds k_hello_wait{1000}; // after this the bridge is tried
+constexpr std::size_t k_secret_size = 32;
+constexpr std::size_t k_max_seccomp = 1 << 20;
+
+// One creation: the parts that its steps share.
+class Creation {
+  public:
+    Creation(Context& context, const Manifest& manifest, const CreateOptions& options)
+        : m_context(context), m_store(context.store()), m_engine(context.engine()), m_manifest(manifest),
+          m_options(options) {}
+
+    CreatedSession run();
+
+  private:
+    void prepare();
+    void ensure_image();
+    void claim();
+    void make();
+    void make_workspace();
+    void make_container();
+    bool uses_socket() const;
+    void greet();
+    void require_running();
+    void hand_over_workspace();
+    void undo() noexcept;
+
+    Context& m_context;
+    state::Store& m_store;
+    engine::Client& m_engine;
+    const Manifest& m_manifest;
+    const CreateOptions& m_options;
+    Interrupt m_interrupt;
+    engine::EngineInfo m_info;
+    state::SessionRow m_row;
+    std::optional<FileLock> m_session_lock;
+    std::optional<FileLock> m_workspace_lock;
+    bool m_made_workspace = false;
+    std::optional<channel::HelloListener> m_listener;
+    channel::SessionSetup m_setup;
+    channel::Hello m_hello;
+    std::string m_seccomp;
+    std::vector<std::string> m_notes;
+};
+
+// Everything that can fail without having changed anything comes first.
+void Creation::prepare() {
+    m_setup.env = resolve_environment(m_manifest.env);
+    check_sources(m_manifest.seeds);
+    const auto& seccomp = m_manifest.security.seccomp;
+    if (seccomp != "default" && seccomp != "unconfined") {
+        auto profile = read_file(seccomp, k_max_seccomp);
+        if (!profile) throw Error(ErrorCode::manifest_invalid, "security.seccomp: no file " + seccomp);
+        m_seccomp = std::move(*profile);
+    }
+    m_info = m_engine.info();
+    ensure_image();
+}
+
+void Creation::ensure_image() {
+    if (m_manifest.pull != domain::PullPolicy::always && m_engine.inspect_image(m_manifest.image)) return;
+    if (m_manifest.pull == domain::PullPolicy::never) {
+        throw Error(ErrorCode::image_not_found, "image " + m_manifest.image + " is not on this engine")
+            .hint("pull is \"never\"; make it with sandbox image bootstrap or sandbox image import, or allow pulling");
+    }
+    m_engine.pull_image(m_manifest.image, [this](std::string_view line) {
+        m_context.progress(line);
+        m_interrupt.check();
+    });
+}
+
+// The row, before any effect that it points to (law 1). From here on a crash leaves something gc finds.
+void Creation::claim() {
+    m_row.id = domain::new_session_id();
+    m_row.name = m_manifest.name;
+    m_row.owner = m_context.owner();
+    m_row.endpoint = m_engine.endpoint().url;
+    m_row.engine_id = m_info.id;
+    m_row.container_name = domain::container_name(m_row.id);
+    m_row.image = m_manifest.image;
+    m_row.manifest_json = domain::to_canonical_json(m_manifest);
+    m_row.manifest_digest = domain::manifest_digest(m_manifest);
+    m_row.labels = m_manifest.labels;
+    m_row.created_ms = wall_now_ms();
+    m_row.expires_ms = m_row.created_ms + m_manifest.lifecycle.ttl.count();
+    m_row.boot_id = boot_id();
+    m_row.expires_boot_ms = boot_now_ms() + m_manifest.lifecycle.ttl.count();
+    m_row.idle_timeout_ms = m_manifest.lifecycle.idle_timeout.count();
+    if (m_manifest.workspace.mode == domain::WorkspaceMode::persistent) {
+        m_row.workspace_id = m_manifest.workspace.id;
+        m_row.exclusive = !m_manifest.workspace.shared;
+        // The engine itself refuses a second container of this name, and so a second writer.
+        if (m_row.exclusive) {
+            m_row.container_name =
+                domain::workspace_object_name(m_store.instance(), m_row.owner, m_row.workspace_id);
+        }
+    }
+    m_session_lock = m_store.lock_session(m_row.id);
+    m_store.insert(m_row);
+}
+
+bool Creation::uses_socket() const {
+    if (m_options.channel == ChannelChoice::bridge) return false;
+    return m_engine.endpoint().kind == engine::Endpoint::Kind::unix_socket;
+}
+
+void Creation::make_workspace() {
+    if (m_row.workspace_id.empty()) return;
+    m_workspace_lock = m_store.lock_workspace(m_row.owner, m_row.workspace_id);
+    m_made_workspace = open_workspace(m_context, m_engine, m_info.id, m_manifest, m_row);
+    m_store.update(m_row);
+}
+
+void Creation::make_container() {
+    const std::string directory = m_store.session_directory(m_row.id);
+    make_directories(directory, 0700);
+    if (uses_socket()) m_listener.emplace(directory);
+    const std::string volume = ensure_agent_volume(m_context, m_engine, m_info, m_manifest.image);
+    ContainerParts parts{m_row,     m_manifest, m_store.instance(),
+                         volume,    m_listener ? m_listener->mount_directory() : "",
+                         m_seccomp, network_for(m_context, m_engine, m_manifest.network)};
+    m_interrupt.check();
+    try {
+        m_row.container_id = m_engine.create_container(container_spec(parts));
+    } catch (const Error& error) {
+        // The state directory is not on the engine's machine (a sibling container, a virtual machine).
+        const bool no_source = error.message().find("bind source path does not exist") != std::string::npos;
+        if (!m_listener || !no_source) throw;
+        m_listener.reset();
+        parts.channel_directory.clear();
+        m_row.container_id = m_engine.create_container(container_spec(parts));
+    }
+    for (auto& warning : m_engine.last_warnings()) m_notes.push_back(std::move(warning));
+    m_row.channel = m_listener ? state::ChannelKind::socket : state::ChannelKind::bridge;
+    m_store.update(m_row);
+    if (!m_row.workspace_id.empty()) check_lease(m_engine, m_row, m_manifest);
+    m_interrupt.check();
+    m_engine.start_container(m_row.container_id);
+}
+
+void Creation::require_running() {
+    const auto container = m_engine.inspect_container(m_row.container_id);
+    if (container && container->running) return;
+    Error error(ErrorCode::failed, "the container ended as soon as it was started");
+    if (container && !container->error.empty()) error.context(container->error);
+    throw error.hint("its image and the agent may be of different architectures; sandbox version shows the agent's");
+}
+
+// The hand-shake: over the socket, or where no hello comes through an engine exec.
+void Creation::greet() {
+    m_setup.workdir = m_manifest.workdir;
+    m_setup.ttl_boot_ms = m_row.expires_boot_ms;
+    m_setup.idle_timeout_ms = m_row.idle_timeout_ms;
+    m_setup.secret = random_bytes(k_secret_size);
+    AtomicFile secret(AT_FDCWD, m_store.session_directory(m_row.id) + "/secret", 0600);
+    write_all(secret.fd(), m_setup.secret);
+    secret.publish();
+    if (m_listener) {
+        if (auto hello = m_listener->accept(m_setup, k_hello_wait)) {
+            m_hello = *hello;
+            return;
+        }
+        require_running();
+        if (m_options.channel == ChannelChoice::socket) {
+            throw Error(ErrorCode::session_unreachable, "the agent did not come to the session's socket")
+                .hint("leave --channel out: sandbox then goes through the engine");
+        }
+        m_row.channel = state::ChannelKind::bridge;
+    }
+    auto exec = m_engine.exec(m_row.container_id, {.argv = {k_agent_path, "bridge"},
+                                                   .user = {},
+                                                   .workdir = "/",
+                                                   .env = {},
+                                                   .attach_stdin = true});
+    m_hello = channel::bridge_handshake(std::move(exec.stream), m_setup);
+}
+
+// The volume's root belongs to root; a session that runs as somebody else gets it once, never recursively.
+void Creation::hand_over_workspace() {
+    const bool is_new = m_row.workspace_id.empty() || m_made_workspace;
+    if (m_hello.workspace_writable || m_manifest.workspace.readonly || !is_new) return;
+    const auto tar_for = [this](const std::string& name) {
+        return engine::tar_of(name, "", 0755, m_hello.uid, m_hello.gid, true);
+    };
+    if (!m_manifest.security.readonly_rootfs) {
+        const auto slash = m_manifest.workdir.rfind('/');
+        const std::string parent = slash == 0 ? "/" : m_manifest.workdir.substr(0, slash);
+        m_engine.put_archive(m_row.container_id, parent, tar_for(m_manifest.workdir.substr(slash + 1)));
+    } else {
+        std::string volume = m_row.volume;
+        if (const auto container = m_engine.inspect_container(m_row.container_id); container && volume.empty()) {
+            for (const auto& mount : container->mounts) {
+                if (mount.target == m_manifest.workdir) volume = mount.name;
+            }
+        }
+        const HelperContainer helper(m_context, m_engine, m_manifest.image,
+                                     {.kind = engine::Mount::Kind::volume, .source = volume, .target = "/handover"},
+                                     m_row.id);
+        m_engine.put_archive(helper.id(), "/", tar_for("handover"));
+    }
+    if (!channel::status(link_to(m_context, m_row)).workspace_writable) {
+        m_notes.push_back("the session's user cannot write " + m_manifest.workdir);
+    }
+}
+
+void Creation::make() {
+    make_workspace();
+    make_container();
+    greet();
+    m_workspace_lock.reset();
+    hand_over_workspace();
+    if (!m_hello.home_writable) m_notes.push_back("the image's HOME is not writable; HOME is " + m_hello.home);
+    m_interrupt.check();
+    plant(link_to(m_context, m_row), m_manifest.seeds);
+    m_interrupt.check();
+    m_row.state = state::SessionState::running;
+    m_store.update(m_row);
+}
+
+// Only what this call made goes. What an engine that went away kept is left to gc, which finds the row.
+void Creation::undo() noexcept {
+    try {
+        m_listener.reset();
+        const auto left = tear_down(m_context, m_row, {.reason = "create failed", .forget = true});
+        if (m_made_workspace && left.empty()) {
+            m_engine.remove_volume(m_row.volume);
+            m_store.erase_workspace(m_row.owner, m_row.workspace_id);
+        }
+    } catch (const std::exception&) {
+    }
+}
+
+CreatedSession Creation::run() {
+    prepare();
+    m_interrupt.check();
+    claim();
+    try {
+        make();
+    } catch (...) {
+        undo();
+        throw;
+    }
+    return {m_row, m_notes};
+}
+
+} // namespace
+
+CreatedSession create_session(Context& context, const Manifest& manifest, const CreateOptions& options) {
+    take_overdue(context);
+    return Creation(context, manifest, options).run();
+}
+
+} // namespace sandbox::app

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/exec.hpp"
+
+#include "app/sessions.hpp"
+#include "util/text.hpp"
+#include "util/time.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace sandbox::app {
+namespace {
+
+using channel::ExecRequest;
+using channel::ExecResult;
+using channel::Outcome;
+
+constexpr int k_own_failure = 125;
+constexpr int k_not_executable = 126;
+constexpr int k_not_found = 127;
+constexpr int k_timed_out = 124;
+constexpr int k_signal_base = 128;
+
+bool is_shell_word(const std::string& word) {
+    constexpr std::array words{"cd",    "export", "source", ".",     "alias", "set",  "unset", "ulimit", "umask",
+                               "eval",  "if",     "for",    "while", "case",  "trap", "wait",  "exit",   "read",
+                               "shift", "type",   "jobs",   "fg",    "bg",    "local"};
+    for (const char* candidate : words) {
+        if (word == candidate) return true;
+    }
+    return word.find_first_of(" |&;<>$") != std::string::npos;
+}
+
+Error not_started(const ExecResult& result, const ExecRequest& request) {
+    const std::string command = printable(request.argv.front());
+    const std::string why = std::strerror(result.start_errno);
+    if (result.message == "chdir") {
+        return Error(ErrorCode::not_found, "cannot enter " + printable(request.cwd) + ": " + why)
+            .hint("-w names a directory inside the session");
+    }
+    switch (result.start_errno) {
+    case ENOENT:
+    case ENOTDIR: {
+        Error error(ErrorCode::command_not_found, command + ": command not found in the session");
+        if (is_shell_word(request.argv.front())) error.hint("it is for a shell: sh -c '" + command + " ...'");
+        return error;
+    }
+    case E2BIG:
+        return Error(ErrorCode::limit_exceeded, command + ": arguments and environment are too long for the kernel")
+            .hint("send large content through standard input (-i) or sandbox cp");
+    case EAGAIN:
+        return Error(ErrorCode::limit_exceeded, "cannot start " + command + ": the session's process table is full")
+            .hint("limits.pids bounds it; sandbox destroy needs no process in the session");
+    case ENOEXEC:
+        return Error(ErrorCode::not_executable, command + ": not a program (no #! line, or for another architecture)")
+            .hint("a script without a #! line: sh " + command);
+    case EACCES:
+    case EPERM:
+    case EISDIR: return Error(ErrorCode::not_executable, command + ": " + why);
+    default: return Error(ErrorCode::failed, "cannot start " + command + ": " + why);
+    }
+}
+
+} // namespace
+
+ExecTarget open_for_exec(Context& context, std::string_view id_or_name) {
+    auto row = find_open_session(context.lookup(), context.owner(), id_or_name);
+    auto manifest = domain::from_canonical_json(row.manifest_json);
+    return {std::move(row), std::move(manifest)};
+}
+
+ExecResult exec_in_session(Context& context, const ExecTarget& target, const ExecRequest& request,
+                           channel::ExecIo& io) {
+    try {
+        return channel::exec(link_to(context, target.row), request, io);
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::session_unreachable) throw;
+        explain_unreachable(context, target.row, error);
+    }
+}
+
+int exec_exit_status(const ExecResult& result) {
+    switch (result.outcome) {
+    case Outcome::exited: return result.exit_status;
+    case Outcome::signaled: return k_signal_base + result.signal;
+    case Outcome::oom: return result.signal > 0 ? k_signal_base + result.signal : result.exit_status;
+    case Outcome::timed_out:
+    case Outcome::expired: return k_timed_out;
+    case Outcome::aborted: return k_own_failure;
+    case Outcome::start_failed: break;
+    }
+    if (result.message == "chdir") return k_own_failure;
+    switch (result.start_errno) {
+    case ENOENT:
+    case ENOTDIR: return k_not_found;
+    case ENOEXEC:
+    case EACCES:
+    case EPERM:
+    case EISDIR: return k_not_executable;
+    default: return k_own_failure;
+    }
+}
+
+std::optional<Error> exec_error(const ExecResult& result, const ExecRequest& request) {
+    switch (result.outcome) {
+    case Outcome::exited:
+    case Outcome::signaled: return std::nullopt;
+    case Outcome::timed_out:
+        return Error(ErrorCode::timed_out, "the command ran over its time-out of " +
+                                               format_duration(request.timeout) + "; its processes were ended");
+    case Outcome::expired:
+        return Error(ErrorCode::timed_out, "the session expired while the command ran")
+            .hint("a longer lifecycle.ttl gives it more time");
+    case Outcome::oom:
+        return Error(ErrorCode::limit_exceeded, "the session ran out of memory and the kernel killed the command")
+            .hint("limits.memory bounds it");
+    case Outcome::aborted:
+        return Error(ErrorCode::aborted, "the command was aborted: its supervisor in the session was killed");
+    case Outcome::start_failed: return not_started(result, request);
+    }
+    return std::nullopt;
+}
+
+} // namespace sandbox::app
