@@ -14,6 +14,8 @@ namespace sandbox::domain {
 // image tag and a file name). Throws usage naming `what` and showing the value safely.
 void check_name(std::string_view what, std::string_view value);
 bool is_valid_name(std::string_view value);
+// check_name() for the name of a session, which must not look like a session's id either.
+void check_session_name(std::string_view value);
 // Owners are free text of 1 to 128 printable ASCII characters without white space ("uid:1000", "acme/ci").
 void check_owner(std::string_view value);
 // Label keys: 1 to 128 of letters, digits, '.', '_', '-', '/'; values: up to 4096 bytes of valid UTF-8 without NUL.
@@ -21,7 +23,7 @@ void check_label(std::string_view key, std::string_view value);
 // An environment variable's name: not empty, no '=' and no NUL. Throws usage.
 void check_env_name(std::string_view name);
 
-// Session ids: "s" and 12 lower-case base32/hex characters; session names must not look like one.
+// Session ids: "s" and 12 lower-case hex digits; session names must not look like one.
 std::string new_session_id();
 bool is_session_id(std::string_view text);
 
