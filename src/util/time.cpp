@@ -2,6 +2,7 @@
 #include "util/time.hpp"
 
 #include <array>
+#include <cstdio>
 #include <ctime>
 #include <fcntl.h>
 #include <unistd.h>
@@ -39,6 +40,27 @@ std::string format_rfc3339(std::int64_t wall_ms) {
     std::array<char, 32> text{};
     std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
     return text.data();
+}
+
+std::optional<std::int64_t> parse_rfc3339(std::string_view text) {
+    const std::string copy(text);
+    std::tm parts{};
+    const char* rest = ::strptime(copy.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+    if (rest == nullptr) return std::nullopt;
+    std::int64_t milliseconds = std::int64_t{::timegm(&parts)} * 1000;
+    if (*rest == '.') {
+        std::int64_t scale = 100;
+        for (++rest; *rest >= '0' && *rest <= '9'; ++rest, scale /= 10) milliseconds += (*rest - '0') * scale;
+    }
+    if (std::string_view(rest) == "Z") return milliseconds;
+    int hours = 0;
+    int minutes = 0;
+    char sign = 0;
+    if (std::sscanf(rest, "%c%2d:%2d", &sign, &hours, &minutes) != 3 || (sign != '+' && sign != '-')) {
+        return std::nullopt;
+    }
+    const std::int64_t offset = (std::int64_t{hours} * 60 + minutes) * 60'000;
+    return sign == '+' ? milliseconds - offset : milliseconds + offset;
 }
 
 std::string format_duration(Milliseconds duration) {

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/destroy.hpp"
+
+#include "app/sessions.hpp"
+#include "app/teardown.hpp"
+#include "util/text.hpp"
+#include "util/time.hpp"
+
+#include <set>
+#include <thread>
+
+namespace sandbox::app {
+namespace {
+
+constexpr Milliseconds k_lock_wait{15000};
+constexpr Milliseconds k_lock_poll{20};
+
+// A create or another destroy holds the lock for a second or two; flock(2) has no time-out, so it is polled.
+FileLock lock_for_destroy(const state::Store& store, const state::SessionRow& row) {
+    const std::int64_t give_up = boot_now_ms() + k_lock_wait.count();
+    for (;;) {
+        if (auto lock = store.try_lock_session(row.id)) return std::move(*lock);
+        if (boot_now_ms() > give_up) {
+            throw Error(ErrorCode::busy, "session " + row.id + " is held by another sandbox command")
+                .hint("try again when it is done; a killed command frees the lock by itself");
+        }
+        std::this_thread::sleep_for(k_lock_poll);
+    }
+}
+
+DestroyedSession destroy_one(Context& context, const state::SessionRow& found) {
+    if (state::is_closed(found.state)) return {found.id, found.name, true};
+    state::Store& store = context.store();
+    const FileLock lock = lock_for_destroy(store, found);
+    const auto row = store.find(found.id);
+    if (!row || state::is_closed(row->state)) {
+        store.forget_lock(found.id);
+        return {found.id, found.name, true};
+    }
+    const auto left = tear_down(context, *row, {state::SessionState::destroyed, "destroyed by " + context.owner()});
+    if (left.empty()) return {found.id, found.name, false};
+    std::string message;
+    for (const auto& item : left) message += (message.empty() ? "" : "; ") + item.what + ": " + item.error;
+    throw Error(ErrorCode::cleanup_failed, message).hint("sandbox gc tries again");
+}
+
+std::vector<std::string> selected_ids(Context& context, const DestroySelection& selection) {
+    state::Store::Filter filter;
+    if (!selection.all_owners) filter.owner = context.owner();
+    filter.labels = selection.labels;
+    std::vector<std::string> ids;
+    for (const auto& row : context.store().list(filter)) ids.push_back(row.id);
+    return ids;
+}
+
+} // namespace
+
+DestroyReport destroy_sessions(Context& context, const DestroySelection& selection) {
+    take_overdue(context);
+    const bool by_scope = selection.all || !selection.labels.empty();
+    const auto targets = by_scope ? selected_ids(context, selection) : selection.names;
+    DestroyReport report;
+    std::set<std::string> seen;
+    for (const auto& target : targets) {
+        try {
+            // An id selected over all owners is looked up as what it is; a name always within the owner.
+            const auto by_id = by_scope ? context.store().find(target) : std::nullopt;
+            const auto row = by_id ? *by_id : find_session(context.store(), context.owner(), target);
+            if (seen.insert(row.id).second) report.destroyed.push_back(destroy_one(context, row));
+        } catch (const Error& error) {
+            if (selection.ignore_missing && error.code() == ErrorCode::not_found) continue;
+            report.failures.push_back({target, error});
+        }
+    }
+    return report;
+}
+
+} // namespace sandbox::app

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gc_facts.hpp"
+
+#include "app/agent_volume.hpp"
+#include "domain/labels.hpp"
+#include "domain/manifest.hpp"
+#include "domain/names.hpp"
+#include "util/error.hpp"
+#include "util/time.hpp"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <sys/stat.h>
+#include <utility>
+
+namespace sandbox::app {
+namespace {
+
+using domain::GcFacts;
+using domain::GcObject;
+using domain::GcSession;
+using state::SessionRow;
+using state::SessionState;
+
+std::string label(const engine::Labels& labels, const char* key) {
+    const auto found = labels.find(key);
+    return found == labels.end() ? std::string() : found->second;
+}
+
+// Everything with our label on one engine.
+struct Inventory {
+    std::vector<engine::ContainerInfo> containers;
+    std::vector<engine::VolumeInfo> volumes;
+    std::string agent_volume;
+};
+
+Inventory take_inventory(Context& context, engine::Client& engine) {
+    engine::Filter filter;
+    filter.labels = {{domain::k_label_instance, context.store().instance()}};
+    Inventory inventory{engine.list_containers(filter), engine.list_volumes(filter), {}};
+    try {
+        inventory.agent_volume = agent_volume_name(engine.info().architecture);
+    } catch (const Error&) {
+        // No agent for this architecture: then none of its agent volumes is a current one.
+    }
+    return inventory;
+}
+
+using EngineKey = std::pair<std::string, std::string>; // endpoint, engine id
+
+class Gatherer {
+  public:
+    Gatherer(Context& context, std::vector<std::string>& warnings)
+        : m_context(context), m_store(context.store()), m_warnings(warnings) {}
+
+    GcFacts gather() {
+        m_facts.now_ms = wall_now_ms();
+        m_facts.on_its_machine = m_store.is_on_its_machine();
+        m_rows = m_store.list({.owner = std::nullopt, .labels = {}, .include_closed = true});
+        m_workspaces = m_store.list_workspaces(std::nullopt);
+        visit_engines();
+        for (const auto& row : m_rows) add_session(row);
+        for (const auto& workspace : m_workspaces) add_workspace(workspace);
+        add_leftovers();
+        return std::move(m_facts);
+    }
+
+  private:
+    void visit_engines();
+    void visit(const EngineKey& key, engine::Client& engine);
+    void add_session(const SessionRow& row);
+    void add_workspace(const state::WorkspaceRow& workspace);
+    void add_objects(const Inventory& inventory);
+    void add_leftovers();
+    void add_leftovers_in(const std::string& directory);
+    bool is_open(const std::string& session) const;
+    bool is_locked(const std::string& session) const { return !m_store.try_lock_session(session).has_value(); }
+
+    Context& m_context;
+    state::Store& m_store;
+    std::vector<std::string>& m_warnings;
+    GcFacts m_facts;
+    std::vector<SessionRow> m_rows;
+    std::vector<state::WorkspaceRow> m_workspaces;
+    std::map<EngineKey, std::optional<Inventory>> m_engines;
+};
+
+bool Gatherer::is_open(const std::string& session) const {
+    for (const auto& row : m_rows) {
+        if (row.id == session) return !state::is_closed(row.state);
+    }
+    return false;
+}
+
+void Gatherer::visit(const EngineKey& key, engine::Client& engine) {
+    auto [slot, is_new] = m_engines.try_emplace(key);
+    if (!is_new) return;
+    slot->second = take_inventory(m_context, engine);
+    add_objects(*slot->second);
+}
+
+// Every engine that a row names, and the current one, which may hold objects whose rows are gone.
+void Gatherer::visit_engines() {
+    std::set<EngineKey> keys;
+    for (const auto& row : m_rows) {
+        if (!state::is_closed(row.state)) keys.emplace(row.endpoint, row.engine_id);
+    }
+    for (const auto& workspace : m_workspaces) keys.emplace(workspace.endpoint, workspace.engine_id);
+    for (const auto& key : keys) {
+        try {
+            visit(key, m_context.engine_of(key.first, key.second));
+        } catch (const Error& error) {
+            m_warnings.push_back(error.message() + "; its sessions are left alone");
+            m_engines.try_emplace(key);
+        }
+    }
+    try {
+        auto& engine = m_context.engine();
+        visit({engine.endpoint().url, engine.id()}, engine);
+    } catch (const Error& error) {
+        if (keys.empty()) m_warnings.push_back(error.message());
+    }
+    // Engine and state directory share a machine or at least a clock to the grace age's precision.
+    m_facts.engine_now_ms = m_facts.now_ms;
+}
+
+void Gatherer::add_session(const SessionRow& row) {
+    GcSession session;
+    session.id = row.id;
+    session.owner = row.owner;
+    session.closed = state::is_closed(row.state);
+    session.closed_ms = row.closed_ms;
+    session.created_ms = row.created_ms;
+    session.expires_ms = row.expires_ms;
+    if (!session.closed) {
+        session.half_made = row.state == SessionState::creating;
+        session.half_destroyed = row.state == SessionState::destroying || row.state == SessionState::failed;
+        session.locked = is_locked(row.id);
+        session.keeps_stopped = !domain::from_canonical_json(row.manifest_json).lifecycle.auto_destroy;
+        const auto& inventory = m_engines[{row.endpoint, row.engine_id}];
+        session.engine_answered = inventory.has_value();
+        for (const auto& container : inventory ? inventory->containers : std::vector<engine::ContainerInfo>{}) {
+            if (label(container.labels, domain::k_label_session) != row.id ||
+                label(container.labels, domain::k_label_role) != domain::k_role_session) {
+                continue;
+            }
+            session.container_exists = true;
+            session.container_running = container.running || container.paused;
+        }
+    }
+    m_facts.sessions.push_back(std::move(session));
+}
+
+void Gatherer::add_objects(const Inventory& inventory) {
+    std::set<std::string> mounted;
+    for (const auto& container : inventory.containers) {
+        for (const auto& mount : container.mounts) mounted.insert(mount.name);
+    }
+    const auto object_of = [&](GcObject::Kind kind, const std::string& id, const engine::Labels& labels,
+                               const std::string& created) {
+        GcObject object;
+        object.kind = kind;
+        object.id = id;
+        object.session = label(labels, domain::k_label_session);
+        object.owner = label(labels, domain::k_label_owner);
+        object.role = label(labels, domain::k_label_role);
+        object.workspace = label(labels, domain::k_label_workspace);
+        object.row_open = is_open(object.session);
+        object.created_ms = parse_rfc3339(created).value_or(0);
+        return object;
+    };
+    for (const auto& container : inventory.containers) {
+        m_facts.objects.push_back(
+            object_of(GcObject::Kind::container, container.id, container.labels, container.created_at));
+    }
+    for (const auto& volume : inventory.volumes) {
+        auto object = object_of(GcObject::Kind::volume, volume.name, volume.labels, volume.created_at);
+        object.in_use = mounted.contains(volume.name);
+        object.current_agent = volume.name == inventory.agent_volume;
+        m_facts.objects.push_back(std::move(object));
+    }
+}
+
+void Gatherer::add_workspace(const state::WorkspaceRow& workspace) {
+    const auto& inventory = m_engines[{workspace.endpoint, workspace.engine_id}];
+    if (!inventory) return; // its engine did not answer: nothing is known
+    domain::GcWorkspace fact;
+    fact.owner = workspace.owner;
+    fact.id = workspace.id;
+    fact.volume = workspace.volume;
+    fact.last_used_ms = workspace.last_used_ms;
+    fact.labels = workspace.labels;
+    for (const auto& container : inventory->containers) {
+        for (const auto& mount : container.mounts) fact.in_use = fact.in_use || mount.name == workspace.volume;
+    }
+    m_facts.workspaces.push_back(std::move(fact));
+}
+
+void Gatherer::add_leftovers_in(const std::string& directory) {
+    std::error_code failure;
+    for (const auto& entry : std::filesystem::directory_iterator(directory, failure)) {
+        const std::string session = entry.path().filename().string();
+        struct stat info{};
+        if (!domain::is_session_id(session) || is_open(session) || ::lstat(entry.path().c_str(), &info) != 0) continue;
+        m_facts.leftovers.push_back({session, is_locked(session), std::int64_t{info.st_mtime} * 1000});
+    }
+}
+
+void Gatherer::add_leftovers() {
+    add_leftovers_in(m_store.directory() + "/sessions");
+    add_leftovers_in(m_store.directory() + "/locks");
+}
+
+} // namespace
+
+GcFacts gather_gc_facts(Context& context, std::vector<std::string>& warnings) {
+    return Gatherer(context, warnings).gather();
+}
+
+} // namespace sandbox::app
