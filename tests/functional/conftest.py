@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures for tests against a real engine. A test that needs something absent fails; it does not skip."""
+import pytest
+
+import images as shapes
+import runner
+from conftest import new_owner
+from engine_api import Engine
+from private_engine import PrivateEngine
+
+
+@pytest.fixture(scope="session")
+def engine():
+    api = Engine()
+    assert api.answers(), f"no engine answers at {api.url}: run scripts/setup engine"
+    return api
+
+
+@pytest.fixture(scope="session")
+def base(engine, tmp_path_factory):
+    """The base image, made by the binary itself and without a registry."""
+    sb = runner.Sandbox(tmp_path_factory.mktemp("base") / "state", new_owner())
+    sb.run("image", "bootstrap", "--tag", runner.BASE, timeout=120)
+    assert engine.image(runner.BASE), "image bootstrap made no image"
+    return runner.BASE
+
+
+@pytest.fixture(scope="session")
+def image(engine, base):
+    """image("uid-1000") -> its tag; built once, on first use."""
+    built = {}
+
+    def get(name):
+        if name not in built:
+            built[name] = shapes.build(engine, name)
+        return built[name]
+    return get
+
+
+@pytest.fixture(scope="session")
+def make_sandbox(engine, base, tmp_path_factory):
+    def make(**kw):
+        return runner.Sandbox(tmp_path_factory.mktemp("sb") / "state", kw.pop("owner", None) or new_owner(), **kw)
+    return make
+
+
+@pytest.fixture
+def sb(make_sandbox, engine):
+    """A sandbox with an instance and owner of its own; what it leaves in the engine fails the test."""
+    sandbox = make_sandbox()
+    yield sandbox
+    runner.close(sandbox, engine)
+
+
+@pytest.fixture(scope="module")
+def shared(make_sandbox, engine):
+    """One sandbox for a whole file, for tests that leave nothing behind in it."""
+    sandbox = make_sandbox()
+    yield sandbox
+    runner.close(sandbox, engine)
+
+
+@pytest.fixture(scope="module")
+def session(shared):
+    """A session that the tests of one file share."""
+    return shared.create("--idle-timeout", "1h")
+
+
+@pytest.fixture(scope="module")
+def private_engine():
+    with PrivateEngine() as engine:
+        yield engine
+
+
+@pytest.fixture
+def private_sb(private_engine, tmp_path):
+    """A sandbox on the private engine, with the base image in it."""
+    sandbox = runner.Sandbox(tmp_path / "state", new_owner(), engine_url=private_engine.url)
+    if not private_engine.api.image(runner.BASE):
+        sandbox.run("image", "bootstrap", "--tag", runner.BASE, timeout=120)
+    yield sandbox
+    if not private_engine.api.answers():
+        private_engine.start()
+    runner.close(sandbox, private_engine.api)
