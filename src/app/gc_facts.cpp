@@ -72,7 +72,7 @@ class Gatherer {
     void visit(const EngineKey& key, engine::Client& engine);
     void add_session(const SessionRow& row);
     void add_workspace(const state::WorkspaceRow& workspace);
-    void add_objects(const Inventory& inventory);
+    void add_objects(const EngineKey& key, const Inventory& inventory);
     void add_leftovers();
     void add_leftovers_in(const std::string& directory);
     bool is_open(const std::string& session) const;
@@ -98,7 +98,7 @@ void Gatherer::visit(const EngineKey& key, engine::Client& engine) {
     auto [slot, is_new] = m_engines.try_emplace(key);
     if (!is_new) return;
     slot->second = take_inventory(m_context, engine);
-    add_objects(*slot->second);
+    add_objects(key, *slot->second);
 }
 
 // Every engine that a row names, and the current one, which may hold objects whose rows are gone.
@@ -153,7 +153,7 @@ void Gatherer::add_session(const SessionRow& row) {
     m_facts.sessions.push_back(std::move(session));
 }
 
-void Gatherer::add_objects(const Inventory& inventory) {
+void Gatherer::add_objects(const EngineKey& key, const Inventory& inventory) {
     std::set<std::string> mounted;
     for (const auto& container : inventory.containers) {
         for (const auto& mount : container.mounts) mounted.insert(mount.name);
@@ -163,6 +163,7 @@ void Gatherer::add_objects(const Inventory& inventory) {
         GcObject object;
         object.kind = kind;
         object.id = id;
+        object.engine = key.first + " " + key.second;
         object.session = label(labels, domain::k_label_session);
         object.owner = label(labels, domain::k_label_owner);
         object.role = label(labels, domain::k_label_role);

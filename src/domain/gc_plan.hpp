@@ -36,6 +36,7 @@ struct GcObject {
     enum class Kind { container, volume };
     Kind kind = Kind::container;
     std::string id;       // container id or volume name
+    std::string engine;   // which engine has it, opaque; copied into the item
     std::string session;  // label; may be empty
     std::string owner;
     std::string role;
@@ -88,6 +89,7 @@ struct GcItem {
     Why why;
     std::string id;
     std::string owner;
+    std::string engine; // of a container or volume: the object's
 };
 std::string_view gc_action_name(GcItem::Action action);
 std::string_view gc_why_name(GcItem::Why why);

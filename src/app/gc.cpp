@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gc.hpp"
+
+#include "app/gc_facts.hpp"
+#include "app/teardown.hpp"
+#include "app/workspaces.hpp"
+#include "domain/labels.hpp"
+#include "util/error.hpp"
+#include "util/text.hpp"
+#include "util/time.hpp"
+
+namespace sandbox::app {
+namespace {
+
+using domain::GcItem;
+using state::SessionRow;
+using state::SessionState;
+
+Ending ending_for(GcItem::Why why) {
+    switch (why) {
+    case GcItem::Why::expired: return {SessionState::expired, "ttl"};
+    case GcItem::Why::dead:
+        return {SessionState::expired, "its container had ended: idle time-out, a crash, or an engine restart"};
+    case GcItem::Why::half_made: return {.reason = "half made", .forget = true};
+    default: return {SessionState::destroyed, "finished by gc"};
+    }
+}
+
+bool container_runs(Context& context, const SessionRow& row) {
+    if (row.container_id.empty()) return false;
+    const auto container = context.engine_of(row.endpoint, row.engine_id).inspect_container(row.container_id);
+    return container && (container->running || container->paused);
+}
+
+// Whether the reason that the plan saw still holds, now that the lock is ours.
+bool is_still_due(Context& context, const SessionRow& row, GcItem::Why why) {
+    switch (why) {
+    case GcItem::Why::expired: return row.expires_ms > 0 && row.expires_ms <= wall_now_ms();
+    case GcItem::Why::dead: return row.state == SessionState::running && !container_runs(context, row);
+    case GcItem::Why::half_made: return row.state == SessionState::creating;
+    default: return !state::is_closed(row.state);
+    }
+}
+
+class Collector {
+  public:
+    Collector(Context& context, const domain::GcPolicy& policy) : m_context(context), m_policy(policy) {}
+
+    // True when the item was dealt with; false when it was no longer due. Throws Error when it could not be.
+    bool apply(const GcItem& item) {
+        switch (item.action) {
+        case GcItem::Action::end_session: return end_session(item);
+        case GcItem::Action::forget_session: return forget_session(item);
+        case GcItem::Action::remove_container: return remove_container(item);
+        case GcItem::Action::remove_volume: return remove_volume(item);
+        case GcItem::Action::remove_workspace: return remove_unused_workspace(item);
+        case GcItem::Action::remove_leftover: return remove_leftover(item);
+        }
+        throw Error(ErrorCode::internal, "gc item of unknown kind");
+    }
+
+  private:
+    bool end_session(const GcItem& item);
+    bool forget_session(const GcItem& item);
+    bool remove_container(const GcItem& item);
+    bool remove_volume(const GcItem& item);
+    bool remove_unused_workspace(const GcItem& item);
+    bool remove_leftover(const GcItem& item);
+    bool has_open_row(const engine::Labels& labels);
+    engine::Client& engine_of(const GcItem& item);
+
+    Context& m_context;
+    const domain::GcPolicy& m_policy;
+};
+
+bool Collector::end_session(const GcItem& item) {
+    state::Store& store = m_context.store();
+    const auto lock = store.try_lock_session(item.id);
+    const auto row = store.find(item.id);
+    if (!lock || !row || !is_still_due(m_context, *row, item.why)) return false;
+    std::string message;
+    for (const auto& left : tear_down(m_context, *row, ending_for(item.why))) {
+        message += (message.empty() ? "" : "; ") + left.what + ": " + left.error;
+    }
+    if (!message.empty()) throw Error(ErrorCode::cleanup_failed, message);
+    return true;
+}
+
+bool Collector::forget_session(const GcItem& item) {
+    m_context.store().erase(item.id);
+    return true;
+}
+
+bool Collector::has_open_row(const engine::Labels& labels) {
+    const auto session = labels.find(domain::k_label_session);
+    if (session == labels.end()) return false;
+    const auto row = m_context.store().find(session->second);
+    return row && !state::is_closed(row->state);
+}
+
+engine::Client& Collector::engine_of(const GcItem& item) {
+    const auto space = item.engine.find(' ');
+    return m_context.engine_of(item.engine.substr(0, space), item.engine.substr(space + 1));
+}
+
+bool Collector::remove_container(const GcItem& item) {
+    auto& engine = engine_of(item);
+    const auto container = engine.inspect_container(item.id);
+    if (!container || has_open_row(container->labels)) return false;
+    return engine.remove_container(item.id);
+}
+
+bool Collector::remove_volume(const GcItem& item) {
+    auto& engine = engine_of(item);
+    const auto volume = engine.inspect_volume(item.id);
+    if (!volume || has_open_row(volume->labels)) return false;
+    return engine.remove_volume(item.id);
+}
+
+bool Collector::remove_unused_workspace(const GcItem& item) {
+    const auto workspace = m_context.store().find_workspace(item.owner, item.id);
+    const std::int64_t age = m_policy.workspaces_older_than_ms.value_or(0);
+    if (!workspace || workspace->last_used_ms > wall_now_ms() - age) return false;
+    remove_workspace(m_context, item.owner, item.id);
+    return true;
+}
+
+bool Collector::remove_leftover(const GcItem& item) {
+    state::Store& store = m_context.store();
+    const auto lock = store.try_lock_session(item.id);
+    const auto row = store.find(item.id);
+    if (!lock || (row && !state::is_closed(row->state))) return false;
+    remove_tree(store.session_directory(item.id));
+    store.forget_lock(item.id);
+    return true;
+}
+
+} // namespace
+
+GcReport collect_garbage(Context& context, const domain::GcPolicy& policy, DryRun dry_run) {
+    GcReport report;
+    state::Store& store = context.store();
+    const auto lock = store.try_lock_gc();
+    if (!lock) {
+        report.another_at_work = true;
+        return report;
+    }
+    if (!store.is_on_its_machine()) {
+        report.warnings.push_back("this state directory was made on another machine; orphans are left alone");
+    }
+    const auto plan = domain::plan_gc(gather_gc_facts(context, report.warnings), policy);
+    Collector collector(context, policy);
+    for (const auto& item : plan) {
+        GcOutcome outcome{item, false, {}};
+        try {
+            if (dry_run == DryRun::no) outcome.done = collector.apply(item);
+        } catch (const Error& error) {
+            outcome.error = error.message();
+        }
+        report.outcomes.push_back(std::move(outcome));
+    }
+    return report;
+}
+
+} // namespace sandbox::app
