@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/images.hpp"
+
+#include "util/error.hpp"
+#include "util/fs.hpp"
+#include "util/process.hpp"
+#include "util/text.hpp"
+
+#include <array>
+#include <elf.h>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace sandbox::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+// PATH for images that come with none of their own.
+const std::vector<std::string> k_image_changes{
+    "ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"};
+
+// Only a program without an interpreter runs in a root that holds nothing else.
+bool is_static_program(const std::string& path) {
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    Elf64_Ehdr header{};
+    if (!file || ::pread(file.get(), &header, sizeof header, 0) != ssize_t{sizeof header}) return false;
+    for (unsigned i = 0; i < header.e_phnum; ++i) {
+        Elf64_Phdr segment{};
+        const auto offset = static_cast<off_t>(header.e_phoff + i * sizeof segment);
+        if (::pread(file.get(), &segment, sizeof segment, offset) != ssize_t{sizeof segment}) return false;
+        if (segment.p_type == PT_INTERP) return false;
+    }
+    return true;
+}
+
+std::string find_static_busybox() {
+    for (const char* path : {"/bin/busybox", "/usr/bin/busybox", "/usr/local/bin/busybox"}) {
+        if (is_static_program(path)) return path;
+    }
+    throw Error(ErrorCode::failed, "no statically linked busybox on this system")
+        .hint("apt-get install busybox-static, or make an image with sandbox image import");
+}
+
+void write_text(const fs::path& path, std::string_view text) {
+    AtomicFile file(AT_FDCWD, path.string(), 0644);
+    write_all(file.fd(), text);
+    file.publish();
+}
+
+void link_applets(const std::string& busybox, const fs::path& bin) {
+    const auto listed = run_capture({busybox, "--list"});
+    for (const auto& applet : split(listed.out, '\n')) {
+        // "busybox" is an applet too; its link would replace the program by a link to itself.
+        if (!applet.empty() && applet != "busybox") fs::create_symlink("busybox", bin / applet);
+    }
+}
+
+void lay_out_busybox(const std::string& root) {
+    const std::string busybox = find_static_busybox();
+    const fs::path base(root);
+    for (const char* directory : {"bin", "etc", "root", "home", "usr/bin", "var", "proc", "sys", "dev"}) {
+        fs::create_directories(base / directory);
+    }
+    for (const char* directory : {"tmp", "var/tmp"}) {
+        fs::create_directories(base / directory);
+        if (::chmod((base / directory).c_str(), 01777) != 0) throw errno_error("cannot set the mode of /tmp");
+    }
+    fs::copy_file(busybox, base / "bin/busybox");
+    fs::permissions(base / "bin/busybox", fs::perms(0755));
+    link_applets(busybox, base / "bin");
+    write_text(base / "etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n");
+    write_text(base / "etc/group", "root:x:0:\nnogroup:x:65534:\n");
+    fs::create_symlink("/bin/env", base / "usr/bin/env");
+}
+
+// Runs a program whose standard output is an archive, straight into the engine.
+std::string import_output_of(Context& context, const std::vector<std::string>& argv, const std::string& tag) {
+    Pipe archive = make_pipe();
+    ChildOptions options;
+    options.stdout_fd = archive.write.get();
+    Child child(argv, options);
+    archive.write.reset();
+    std::optional<Error> failure;
+    std::string id;
+    try {
+        id = context.engine().import_image(archive.read.get(), tag, k_image_changes);
+    } catch (const Error& error) {
+        failure = error;
+    }
+    archive.read.reset(); // a program that still writes gets SIGPIPE
+    const int status = child.wait();
+    if (failure) throw *failure;
+    if (status != 0) {
+        throw Error(ErrorCode::failed, argv.front() + " failed with status " + std::to_string(status));
+    }
+    return id;
+}
+
+} // namespace
+
+std::string import_image(Context& context, const std::string& file, const std::string& tag) {
+    if (file == "-") return context.engine().import_image(STDIN_FILENO, tag, k_image_changes);
+    const Fd archive(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!archive) throw errno_error(printable(file));
+    return context.engine().import_image(archive.get(), tag, k_image_changes);
+}
+
+std::string bootstrap_busybox(Context& context, const std::string& tag) {
+    const TempDir root;
+    lay_out_busybox(root.path());
+    return import_output_of(context,
+                            {"tar", "--create", "--directory=" + root.path(), "--owner=0", "--group=0",
+                             "--numeric-owner", "--sort=name", "."},
+                            tag);
+}
+
+std::string bootstrap_debian(Context& context, const std::string& tag, const std::string& suite,
+                             const std::vector<std::string>& packages) {
+    std::vector<std::string> argv{"mmdebstrap", "--variant=minbase", "--quiet", "--format=tar"};
+    for (const char* left_out : {"/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*"}) {
+        argv.push_back(std::string("--dpkgopt=path-exclude=") + left_out);
+    }
+    if (!packages.empty()) argv.push_back("--include=" + join(packages, ","));
+    argv.push_back(suite);
+    argv.push_back("-");
+    return import_output_of(context, argv, tag);
+}
+
+} // namespace sandbox::app
