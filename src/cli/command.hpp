@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands as data: one value each, in one table, from which parsing and help are made (man pages and completion too).
+//
+//   for (const Command& command : commands()) std::cout << command.name << '\n';
+#pragma once
+
+#include "app/context.hpp"
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sandbox::cli {
+
+struct Option {
+    std::string name;    // "timeout", without dashes
+    char letter = 0;     // 't' for -t; 0: none
+    std::string value;   // what stands for its argument in help; empty: a switch
+    std::string summary; // one line, no full stop
+    bool repeatable = false;
+    bool hidden = false; // understood, and not offered
+};
+
+// What the user typed, taken apart, and what a command works with.
+class Invocation {
+  public:
+    Invocation(std::map<std::string, std::vector<std::string>> options, std::vector<std::string> arguments);
+
+    bool has(std::string_view option) const;
+    std::optional<std::string> value(std::string_view option) const;
+    std::vector<std::string> values(std::string_view option) const;
+    const std::vector<std::string>& arguments() const { return m_arguments; }
+    // -l/--label k=v as a map. Throws usage.
+    std::map<std::string, std::string> labels() const;
+
+    bool json() const { return has("json"); }
+    bool quiet() const { return has("quiet"); }
+    app::Context& context() { return m_context; }
+
+  private:
+    std::map<std::string, std::vector<std::string>> m_options;
+    std::vector<std::string> m_arguments;
+    app::Context m_context;
+};
+
+enum class StatusRule { own, passed_through }; // passed_through: sandbox's own failures are 125
+
+struct Command {
+    std::string_view name;    // "workspace ls"
+    std::string_view alias;   // "rm"; empty: none
+    std::string_view group;   // as in the list of commands
+    std::string_view summary; // one line, no full stop
+    std::string_view usage;   // what follows the name: "[OPTIONS] SESSION [--] COMMAND [ARG...]"
+    std::size_t min_arguments = 0;
+    std::size_t max_arguments = 0; // SIZE_MAX: any number
+    bool stops_at_first_argument = false; // what follows the first argument belongs to the command to be run
+    StatusRule status = StatusRule::own;
+    std::vector<Option> (*options)();
+    std::vector<std::string_view> (*examples)();
+    std::string_view details; // a paragraph or two for --help; may be empty
+    int (*run)(Invocation&);
+};
+
+std::span<const Command> commands();
+const std::vector<Option>& global_options();
+// By name or alias; absent when there is none.
+const Command* find_command(std::string_view name);
+
+} // namespace sandbox::cli

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What users of docker, kubectl and git type first, and what to type here instead.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sandbox::cli {
+
+std::optional<std::string> hint_for_verb(std::string_view verb);
+std::optional<std::string> hint_for_option(std::string_view command, std::string_view option);
+std::optional<std::string> hint_for_argument(std::string_view command, std::string_view argument);
+
+} // namespace sandbox::cli

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/parse.hpp"
+
+#include "cli/first_guesses.hpp"
+#include "util/error.hpp"
+#include "util/text.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <deque>
+
+namespace sandbox::cli {
+namespace {
+
+const Option* find_option(const std::vector<Option>& options, std::string_view word) {
+    for (const auto& option : options) {
+        if (word == "--" + option.name || (option.letter != 0 && word == std::string{'-', option.letter})) {
+            return &option;
+        }
+    }
+    return nullptr;
+}
+
+bool is_group(std::string_view word) {
+    const std::string prefix = std::string(word) + " ";
+    return std::ranges::any_of(commands(), [&](const Command& command) { return command.name.starts_with(prefix); });
+}
+
+// Where the verb's words are in the line: global options may come first, and take an argument.
+struct VerbPosition {
+    std::string name;
+    std::vector<std::size_t> words;
+};
+
+VerbPosition locate_verb(const std::vector<std::string>& line) {
+    VerbPosition verb;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        const std::string& word = line[i];
+        if (word == "--") break;
+        if (word.size() > 1 && word.front() == '-') {
+            const Option* option = find_option(global_options(), word);
+            if (option != nullptr && !option->value.empty()) ++i;
+            continue;
+        }
+        verb.words.push_back(i);
+        if (!verb.name.empty()) {
+            verb.name += " " + word;
+            break;
+        }
+        verb.name = word;
+        if (!is_group(word)) break;
+    }
+    return verb;
+}
+
+[[noreturn]] void unknown_verb(const std::string& name) {
+    std::vector<std::string> names;
+    for (const auto& command : commands()) {
+        names.emplace_back(command.name);
+        if (!command.alias.empty()) names.emplace_back(command.alias);
+    }
+    Error error(ErrorCode::usage, "unknown command \"" + printable(name) + "\"");
+    if (const auto guess = hint_for_verb(name)) error.hint(*guess);
+    else if (const auto near = nearest(name, names)) error.hint("did you mean \"" + *near + "\"?");
+    else error.hint("sandbox --help lists the commands");
+    throw error;
+}
+
+[[noreturn]] void unknown_option(const Command& command, const std::string& word, const std::vector<Option>& options) {
+    std::vector<std::string> names;
+    for (const auto& option : options) {
+        if (!option.hidden) names.push_back("--" + option.name);
+    }
+    const std::string name = word.substr(0, word.find('='));
+    Error error(ErrorCode::usage, "unknown option " + printable(name) + " of sandbox " + std::string(command.name));
+    if (const auto guess = hint_for_option(command.name, name)) error.hint(*guess);
+    else if (const auto near = nearest(name, names); near && name.size() > 2) error.hint("did you mean " + *near + "?");
+    else error.hint("sandbox " + std::string(command.name) + " --help lists its options");
+    throw error;
+}
+
+// The words that were no option: arguments, and what only looks like an option.
+std::vector<std::string> check_arguments(const Command& command, const std::vector<std::string>& rest,
+                                         const std::vector<Option>& options) {
+    std::vector<std::string> arguments;
+    bool only_arguments = false;
+    for (const auto& word : rest) {
+        if (command.stops_at_first_argument && !arguments.empty()) {
+            // Everything after the session is the command's, an own "--" and empty words included; the first "--"
+            // right after the session is ours.
+            if (arguments.size() == 1 && word == "--" && !only_arguments) {
+                only_arguments = true;
+                continue;
+            }
+            if (arguments.size() == 1 && !only_arguments && word.starts_with('-')) {
+                throw Error(ErrorCode::usage, printable(word) + " stands where the command to run is expected")
+                    .hint("options of sandbox " + std::string(command.name) + " go before the session; a command that starts with '-' goes after --");
+            }
+            arguments.push_back(word);
+        } else if (word == "--" && !only_arguments) {
+            only_arguments = !command.stops_at_first_argument;
+        } else if (!only_arguments && word.size() > 1 && word.front() == '-') {
+            unknown_option(command, word, options);
+        } else {
+            arguments.push_back(word);
+        }
+    }
+    return arguments;
+}
+
+void check_count(const Command& command, const std::vector<std::string>& arguments) {
+    const std::string usage = "usage: sandbox " + std::string(command.name) + " " + std::string(command.usage);
+    if (arguments.size() < command.min_arguments) {
+        throw Error(ErrorCode::usage, "sandbox " + std::string(command.name) + " needs more arguments").hint(usage);
+    }
+    if (arguments.size() > command.max_arguments) {
+        const std::string& extra = arguments[command.max_arguments];
+        Error error(ErrorCode::usage, "unexpected argument \"" + printable(extra) + "\"");
+        throw error.hint(hint_for_argument(command.name, extra).value_or(usage));
+    }
+}
+
+// One option's values as CLI11 collects them.
+struct Slot {
+    const Option* option;
+    std::vector<std::string> values;
+    std::size_t count = 0;
+};
+
+void declare(CLI::App& parser, Slot& slot) {
+    std::string names = "--" + slot.option->name;
+    if (slot.option->letter != 0) names = std::string{'-', slot.option->letter} + "," + names;
+    if (slot.option->value.empty()) {
+        parser.add_flag(names, slot.count);
+        return;
+    }
+    // One argument for each occurrence, never the words that follow; the last one wins where it is not repeatable.
+    parser.add_option(names, slot.values)->expected(1)->allow_extra_args(false)->multi_option_policy(
+        slot.option->repeatable ? CLI::MultiOptionPolicy::TakeAll : CLI::MultiOptionPolicy::TakeLast);
+}
+
+[[noreturn]] void rethrow(const CLI::ParseError& error) {
+    std::string message = error.what();
+    if (!message.empty()) message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+    throw Error(ErrorCode::usage, printable(message));
+}
+
+void parse_options(const Command& command, std::vector<std::string> words, ParsedLine& parsed) {
+    std::vector<Option> options = command.options();
+    options.insert(options.end(), global_options().begin(), global_options().end());
+    CLI::App parser;
+    parser.set_help_flag();
+    parser.allow_extras();
+    if (command.stops_at_first_argument) parser.prefix_command();
+    std::deque<Slot> slots;
+    for (const auto& option : options) declare(parser, slots.emplace_back(Slot{&option, {}, 0}));
+    std::ranges::reverse(words); // CLI11 takes them from the back
+    try {
+        parser.parse(words);
+    } catch (const CLI::ParseError& error) {
+        rethrow(error);
+    }
+    for (auto& slot : slots) {
+        if (slot.count > 0) slot.values.assign(slot.count, "true");
+        if (!slot.values.empty()) parsed.options[slot.option->name] = std::move(slot.values);
+    }
+    parsed.wants_help = parsed.options.contains("help");
+    if (parsed.wants_help) return;
+    parsed.arguments = check_arguments(command, parser.remaining(), options);
+    check_count(command, parsed.arguments);
+}
+
+} // namespace
+
+ParsedLine find_verb(const std::vector<std::string>& line) {
+    const auto verb = locate_verb(line);
+    ParsedLine parsed;
+    parsed.command = find_command(verb.name);
+    const std::size_t end = verb.words.empty() ? line.size() : verb.words.back();
+    const auto before = line.begin() + static_cast<std::ptrdiff_t>(end);
+    const auto stop = std::find(line.begin(), line.end(), "--");
+    const bool passes = parsed.command != nullptr && parsed.command->stops_at_first_argument;
+    parsed.json = std::find(line.begin(), passes ? before : stop, "--json") != (passes ? before : stop);
+    // After the verb of a pass-through command only the words up to the session are ours.
+    for (auto word = before; passes && !parsed.json && word != line.end(); ++word) {
+        parsed.json = *word == "--json";
+        if (word != before && !word->starts_with('-')) break;
+    }
+    return parsed;
+}
+
+ParsedLine parse_line(const std::vector<std::string>& line) {
+    const auto verb = locate_verb(line);
+    ParsedLine parsed = find_verb(line);
+    if (verb.name.empty()) {
+        parsed.wants_version = std::ranges::find(line, "--version") != line.end();
+        parsed.wants_help = !parsed.wants_version;
+        for (const auto& word : line) {
+            if (word.starts_with('-') && word != "--version" && find_option(global_options(), word.substr(0, word.find('='))) == nullptr) {
+                throw Error(ErrorCode::usage, "unknown option " + printable(word)).hint("sandbox --help lists them");
+            }
+        }
+        return parsed;
+    }
+    if (parsed.command == nullptr && is_group(verb.name)) {
+        const bool asked = std::ranges::find(line, "--help") != line.end() || std::ranges::find(line, "-h") != line.end();
+        if (!asked) throw Error(ErrorCode::usage, "sandbox " + verb.name + " needs a command").hint("sandbox " + verb.name + " --help lists them");
+        parsed.wants_help = true;
+        parsed.group = verb.name;
+        return parsed;
+    }
+    if (parsed.command == nullptr) unknown_verb(verb.name);
+    std::vector<std::string> words = line;
+    for (auto index = verb.words.rbegin(); index != verb.words.rend(); ++index) {
+        words.erase(words.begin() + static_cast<std::ptrdiff_t>(*index));
+    }
+    parse_options(*parsed.command, std::move(words), parsed);
+    return parsed;
+}
+
+} // namespace sandbox::cli
