@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "util/tree_path.hpp"
+
+#include "util/error.hpp"
+#include "util/text.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <vector>
+
+namespace sandbox {
+namespace {
+
+constexpr int k_path_directory = O_PATH | O_DIRECTORY | O_CLOEXEC;
+
+Fd leaves_base() {
+    errno = EXDEV;
+    return {};
+}
+
+bool is_link(int directory, const std::string& name) {
+    struct stat info {};
+    return ::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(info.st_mode);
+}
+
+// Without openat2 a link in the path is refused even where it would stay inside: where it leads can only be known by
+// resolving it, and by then it may lead elsewhere.
+Fd walk_beneath(int root, std::string_view path, int flags) {
+    if (path.starts_with('/')) return leaves_base();
+    std::vector<Fd> walked;
+    walked.emplace_back(::openat(root, ".", k_path_directory));
+    while (walked.back()) {
+        const auto slash = path.find('/');
+        const std::string name(path.substr(0, slash));
+        path.remove_prefix(slash == std::string_view::npos ? path.size() : slash + 1);
+        const int directory = walked.back().get();
+        if (name == ".." && walked.size() == 1) return leaves_base();
+        if (name == "..") walked.pop_back();
+        const bool is_step = name.empty() || name == "." || name == "..";
+        if (path.empty()) return Fd(::openat(walked.back().get(), is_step ? "." : name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
+        if (is_step) continue;
+        if (is_link(directory, name)) return leaves_base();
+        walked.emplace_back(::openat(directory, name.c_str(), k_path_directory | O_NOFOLLOW));
+    }
+    return {};
+}
+
+Fd open_beneath(int root, const std::string& path, int flags) {
+    open_how how{};
+    how.flags = static_cast<std::uint64_t>(flags) | O_CLOEXEC;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+    // EAGAIN: something was renamed while the kernel looked, so that it could not be sure.
+    for (int attempt = 0; attempt < 100; ++attempt) {
+        const auto fd = static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how));
+        if (fd >= 0 || (errno != EAGAIN && errno != EINTR)) {
+            // EPERM is what older seccomp profiles say instead of ENOSYS.
+            if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == ENAMETOOLONG)) break;
+            return Fd(fd);
+        }
+    }
+    return walk_beneath(root, path, flags);
+}
+
+std::string_view without_end_slashes(std::string_view path) {
+    for (;;) {
+        if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+        else if (path.size() > 2 && path.ends_with("/.")) path.remove_suffix(1);
+        else return path;
+    }
+}
+
+std::string parent_of(std::string_view path) {
+    const auto slash = path.rfind('/');
+    if (slash == std::string_view::npos) return ".";
+    return slash == 0 ? "/" : std::string(path.substr(0, slash));
+}
+
+std::string quoted(std::string_view path) { return "\"" + printable(path) + "\""; }
+
+Fd open_parent(const PathBase& base, const std::string& path, bool make) {
+    const std::string parent = parent_of(path);
+    Fd directory = base.open(parent, k_path_directory);
+    if (!directory && errno == ENOENT && make) return make_directories_in(base, parent);
+    if (!directory) throw path_error("cannot open directory", parent);
+    return directory;
+}
+
+// What is at the target, a link taken as itself; 0 for nothing.
+unsigned format_at(int directory, const std::string& name) {
+    struct stat info {};
+    if (::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) return info.st_mode & S_IFMT;
+    if (errno != ENOENT) throw path_error("cannot look at", name);
+    return 0;
+}
+
+void check_replaceable(unsigned format, TreeType root, std::string_view path) {
+    if (format == 0) return;
+    if (root == TreeType::directory && format != S_IFDIR) {
+        throw Error(ErrorCode::conflict, "cannot copy a directory onto " + quoted(path) + ", which is no directory");
+    }
+    if (root != TreeType::directory && format == S_IFDIR) {
+        throw Error(ErrorCode::conflict, "cannot replace directory " + quoted(path) + " with something that is none");
+    }
+}
+
+} // namespace
+
+Fd PathBase::open(const std::string& path, int flags) const {
+    const std::string& named = path.empty() ? std::string(".") : path;
+    if (!m_root) return Fd(::open(named.c_str(), flags | O_CLOEXEC));
+    return open_beneath(m_root.get(), named, flags);
+}
+
+Error path_error(std::string_view what, std::string_view path) {
+    if (errno == EXDEV) return {ErrorCode::denied, quoted(path) + " leads out of the workdir"};
+    return errno_error(std::string(what) + " " + quoted(path));
+}
+
+std::string base_name(std::string_view path) {
+    path = without_end_slashes(path);
+    const auto slash = path.rfind('/');
+    if (slash != std::string_view::npos) path.remove_prefix(slash + 1);
+    return path == "." || path == ".." ? std::string() : std::string(path);
+}
+
+bool means_contents(std::string_view path) {
+    while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+    return path == "." || path.ends_with("/.");
+}
+
+bool must_be_directory(std::string_view path) { return path.ends_with('/') || means_contents(path); }
+
+Fd make_directories_in(const PathBase& base, const std::string& path) {
+    Fd directory = base.open(path, k_path_directory);
+    if (directory || errno != ENOENT) {
+        if (!directory) throw path_error("cannot open directory", path);
+        return directory;
+    }
+    const std::string stripped(without_end_slashes(path));
+    const std::string name = base_name(stripped);
+    if (name.empty() || parent_of(stripped) == stripped) throw path_error("cannot make directory", path);
+    const Fd parent = make_directories_in(base, parent_of(stripped));
+    if (::mkdirat(parent.get(), name.c_str(), 0755) != 0) {
+        if (errno != EEXIST) throw path_error("cannot make directory", path);
+    } else if (::fchmodat(parent.get(), name.c_str(), 0755, 0) != 0) {
+        throw path_error("cannot set the mode of", path);
+    }
+    directory = base.open(path, k_path_directory);
+    if (!directory) throw path_error("cannot open directory", path);
+    return directory;
+}
+
+TreeTarget resolve_tree_target(const PathBase& base, const TreeTargetRequest& request, TreeType root) {
+    const std::string path(without_end_slashes(request.path));
+    if (request.source_name.empty() && root != TreeType::directory) {
+        throw Error(ErrorCode::conflict, "the source of a copy of contents is no directory");
+    }
+    if (Fd directory = base.open(path, k_path_directory)) {
+        if (request.source_name.empty()) return {std::move(directory), ""};
+        check_replaceable(format_at(directory.get(), request.source_name), root, path + "/" + request.source_name);
+        return {std::move(directory), request.source_name};
+    }
+    if (errno == EXDEV) throw path_error("cannot open", path);
+    const std::string name = base_name(path);
+    if (name.empty()) throw path_error("cannot open directory", path);
+    Fd parent = open_parent(base, path, request.make_parents);
+    const unsigned format = format_at(parent.get(), name);
+    const bool wants_directory = request.must_be_directory || must_be_directory(request.path);
+    if (format != 0 && wants_directory) throw Error(ErrorCode::conflict, quoted(path) + " is no directory");
+    if (format == 0 && wants_directory && root != TreeType::directory) {
+        throw Error(ErrorCode::not_found, "there is no directory " + quoted(path));
+    }
+    check_replaceable(format, root, path);
+    return {std::move(parent), name};
+}
+
+} // namespace sandbox
