@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/documents.hpp"
+
+#include "util/text.hpp"
+#include "util/time.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace sandbox::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json text(std::string_view bytes) { return to_valid_utf8(bytes); }
+
+template <typename T> Json optional_of(const std::optional<T>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json time_of(std::int64_t wall_ms) { return wall_ms > 0 ? Json(format_rfc3339(wall_ms)) : Json(nullptr); }
+
+Json labels_of(const std::map<std::string, std::string>& labels) {
+    Json object = Json::object();
+    for (const auto& [key, value] : labels) object[to_valid_utf8(key)] = text(value);
+    return object;
+}
+
+Json error_of(const Error& error) {
+    return {{"code", error_code_name(error.code())},
+            {"message", text(error.message())},
+            {"hint", error.hint().empty() ? Json(nullptr) : text(error.hint())},
+            {"retryable", error_is_retryable(error.code())}};
+}
+
+Json workspace_of(const state::SessionRow& row) {
+    if (row.workspace_id.empty()) return {{"mode", "ephemeral"}, {"id", nullptr}};
+    return {{"mode", "persistent"}, {"id", row.workspace_id}};
+}
+
+Json manifest_of(const state::SessionRow& row) {
+    return Json::parse(row.manifest_json, nullptr, false);
+}
+
+Json captured(const app::CapturedText& output) {
+    Json object{{"encoding", output.is_base64 ? "base64" : "utf-8"},
+                {"bytes", output.bytes},
+                {"droppedBytes", output.dropped},
+                {"truncated", output.truncated()}};
+    object[output.is_base64 ? "base64" : "text"] = output.text;
+    return object;
+}
+
+Json session_of(const app::SessionView& view) {
+    const auto& row = view.row;
+    return {{"id", row.id},
+            {"name", row.name.empty() ? Json(nullptr) : Json(row.name)},
+            {"owner", text(row.owner)},
+            {"state", state::state_name(view.state)},
+            {"stateKnown", view.engine_answered},
+            {"reason", row.reason.empty() ? Json(nullptr) : text(row.reason)},
+            {"image", text(row.image)},
+            {"createdAt", time_of(row.created_ms)},
+            {"expiresAt", time_of(row.expires_ms)},
+            {"closedAt", time_of(row.closed_ms)},
+            {"ageMs", view.age_ms},
+            {"timeLeftMs", optional_of(view.time_left_ms)},
+            {"idleLeftMs", optional_of(view.idle_left_ms)},
+            {"workspace", workspace_of(row)},
+            {"network", manifest_of(row).value("network", Json(nullptr))},
+            {"labels", labels_of(row.labels)},
+            {"operations", view.agent ? Json(view.agent->operations) : Json(nullptr)},
+            {"processes", view.agent ? Json(view.agent->processes) : Json(nullptr)}};
+}
+
+// Everything a reader of the state may see; secrets are not in the row to begin with, literal env values are left out.
+Json inspected(const app::SessionView& view) {
+    Json object = session_of(view);
+    const auto& row = view.row;
+    object["engine"] = {{"endpoint", row.endpoint}, {"id", row.engine_id}};
+    object["container"] = {{"id", row.container_id.empty() ? Json(nullptr) : Json(row.container_id)},
+                           {"name", row.container_name},
+                           {"status", view.container ? Json(view.container->status) : Json(nullptr)}};
+    std::string volume = row.volume;
+    Json ports = Json::object();
+    if (view.container) {
+        for (const auto& mount : view.container->mounts) {
+            if (volume.empty() && mount.target == manifest_of(row).value("workdir", "")) volume = mount.name;
+        }
+        for (const auto& [inside, outside] : view.container->ports) ports[std::to_string(inside)] = outside;
+    }
+    object["volume"] = volume.empty() ? Json(nullptr) : Json(volume);
+    object["ports"] = ports;
+    object["channel"] = row.channel == state::ChannelKind::socket ? "socket" : "bridge";
+    object["user"] = view.agent ? Json{{"uid", view.agent->uid}, {"gid", view.agent->gid}} : Json(nullptr);
+    object["manifestDigest"] = row.manifest_digest;
+    object["manifest"] = manifest_of(row);
+    return object;
+}
+
+Json workspace_json(const app::WorkspaceView& view) {
+    return {{"id", view.row.id},
+            {"owner", text(view.row.owner)},
+            {"volume", view.row.volume},
+            {"exists", optional_of(view.exists)},
+            {"sessions", view.sessions},
+            {"labels", labels_of(view.row.labels)},
+            {"createdAt", time_of(view.row.created_ms)},
+            {"lastUsedAt", time_of(view.row.last_used_ms)},
+            {"engine", {{"endpoint", view.row.endpoint}, {"id", view.row.engine_id}}}};
+}
+
+std::string line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+Json object_of(const Fields& fields) {
+    Json object = Json::object();
+    for (const auto& [key, value] : fields) object[key] = text(value);
+    return object;
+}
+
+} // namespace
+
+std::string error_document(const Error& error) { return line({{"error", error_of(error)}}); }
+
+std::string created_document(const app::CreatedSession& made) {
+    const auto& row = made.row;
+    Json object{{"id", row.id},
+                {"name", row.name.empty() ? Json(nullptr) : Json(row.name)},
+                {"owner", text(row.owner)},
+                {"state", state::state_name(row.state)},
+                {"image", text(row.image)},
+                {"workspace", workspace_of(row)},
+                {"network", manifest_of(row).value("network", Json(nullptr))},
+                {"createdAt", time_of(row.created_ms)},
+                {"expiresAt", time_of(row.expires_ms)},
+                {"manifestDigest", row.manifest_digest}};
+    object["notes"] = Json::array();
+    for (const auto& note : made.notes) object["notes"].push_back(text(note));
+    return line(object);
+}
+
+std::string plan_document(const domain::Manifest& manifest, const std::string& owner) {
+    const Json parsed = Json::parse(domain::to_canonical_json(manifest));
+    return line({{"dryRun", true}, {"owner", text(owner)}, {"manifest", parsed},
+                 {"manifestDigest", domain::manifest_digest(manifest)}});
+}
+
+std::string exec_document(const ExecDocument& document) {
+    const channel::ExecResult none;
+    const auto& result = document.result != nullptr ? *document.result : none;
+    const bool ran = document.result != nullptr;
+    const bool has_signal = ran && result.signal > 0;
+    Json object{{"outcome", ran ? Json(channel::outcome_name(result.outcome)) : Json(nullptr)},
+                {"exitCode", document.exit_code},
+                {"signal", has_signal ? Json(result.signal) : Json(nullptr)},
+                {"timedOut", ran && result.outcome == channel::Outcome::timed_out},
+                {"oom", ran && result.outcome == channel::Outcome::oom},
+                {"stdout", captured(document.out)},
+                {"stderr", captured(document.err)},
+                {"wallMs", result.wall_ms},
+                {"userCpuMs", result.user_cpu_us / 1000},
+                {"systemCpuMs", result.system_cpu_us / 1000},
+                {"peakMemoryBytes", result.peak_rss_kib * 1024},
+                {"error", document.error ? error_of(*document.error) : Json(nullptr)}};
+    return line(object);
+}
+
+std::string sessions_document(const std::vector<app::SessionView>& views) {
+    Json sessions = Json::array();
+    for (const auto& view : views) sessions.push_back(session_of(view));
+    return line({{"sessions", sessions}});
+}
+
+std::string inspect_document(const std::vector<app::SessionView>& views) {
+    if (views.size() == 1) return line(inspected(views.front()));
+    Json sessions = Json::array();
+    for (const auto& view : views) sessions.push_back(inspected(view));
+    return line(sessions);
+}
+
+std::string destroy_document(const app::DestroyReport& report) {
+    Json object{{"destroyed", Json::array()}, {"alreadyGone", Json::array()}, {"left", Json::array()}};
+    for (const auto& session : report.destroyed) {
+        object[session.was_gone ? "alreadyGone" : "destroyed"].push_back(session.id);
+    }
+    for (const auto& failure : report.failures) {
+        object["left"].push_back({{"session", text(failure.target)}, {"error", error_of(failure.error)}});
+    }
+    return line(object);
+}
+
+std::string gc_document(const app::GcReport& report, app::DryRun dry_run) {
+    Json object{{"dryRun", dry_run == app::DryRun::yes},
+                {"anotherAtWork", report.another_at_work},
+                {"items", Json::array()},
+                {"warnings", Json::array()}};
+    for (const auto& outcome : report.outcomes) {
+        object["items"].push_back({{"action", domain::gc_action_name(outcome.item.action)},
+                                   {"why", domain::gc_why_name(outcome.item.why)},
+                                   {"id", outcome.item.id},
+                                   {"owner", text(outcome.item.owner)},
+                                   {"done", outcome.done},
+                                   {"error", outcome.error.empty() ? Json(nullptr) : text(outcome.error)}});
+    }
+    for (const auto& warning : report.warnings) object["warnings"].push_back(text(warning));
+    return line(object);
+}
+
+std::string workspaces_document(const std::vector<app::WorkspaceView>& views) {
+    Json rows = Json::array();
+    for (const auto& view : views) rows.push_back(workspace_json(view));
+    return line({{"workspaces", rows}});
+}
+
+std::string workspace_document(const app::WorkspaceView& view) { return line(workspace_json(view)); }
+
+std::string copy_document(const channel::TransferStats& stats) {
+    return line({{"files", stats.files}, {"bytes", stats.bytes}});
+}
+
+std::string object_document(const Fields& fields) { return line(object_of(fields)); }
+
+std::string list_document(const std::string& name, const std::vector<Fields>& rows) {
+    Json list = Json::array();
+    for (const auto& row : rows) list.push_back(object_of(row));
+    return line({{name, list}});
+}
+
+std::string ids_document(const std::string& name, const std::vector<std::string>& ids) { return line({{name, ids}}); }
+
+} // namespace sandbox::cli

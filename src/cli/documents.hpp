@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The JSON documents of --json: stable camelCase fields, valid UTF-8 whatever came out of a container, one line each.
+//
+//   print_out(error_document(error));
+#pragma once
+
+#include "app/capture.hpp"
+#include "app/create.hpp"
+#include "app/destroy.hpp"
+#include "app/gc.hpp"
+#include "app/observe.hpp"
+#include "app/workspaces.hpp"
+#include "channel/agent_client.hpp"
+#include "util/error.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sandbox::cli {
+
+using Fields = std::vector<std::pair<std::string, std::string>>; // an object of strings
+
+std::string error_document(const Error& error);
+std::string created_document(const app::CreatedSession& made);
+std::string plan_document(const domain::Manifest& manifest, const std::string& owner);
+struct ExecDocument {
+    const channel::ExecResult* result = nullptr; // null: it never got as far
+    int exit_code = 125;
+    app::CapturedText out;
+    app::CapturedText err;
+    std::optional<Error> error;
+};
+std::string exec_document(const ExecDocument& document);
+std::string sessions_document(const std::vector<app::SessionView>& views);
+// One object for one session, an array for several.
+std::string inspect_document(const std::vector<app::SessionView>& views);
+std::string destroy_document(const app::DestroyReport& report);
+std::string gc_document(const app::GcReport& report, app::DryRun dry_run);
+std::string workspaces_document(const std::vector<app::WorkspaceView>& views);
+std::string workspace_document(const app::WorkspaceView& view);
+std::string copy_document(const channel::TransferStats& stats);
+std::string object_document(const Fields& fields);
+std::string list_document(const std::string& name, const std::vector<Fields>& rows);
+std::string ids_document(const std::string& name, const std::vector<std::string>& ids);
+
+} // namespace sandbox::cli

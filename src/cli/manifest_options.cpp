@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/manifest_options.hpp"
+
+#include "domain/names.hpp"
+#include "util/error.hpp"
+#include "util/fs.hpp"
+#include "util/text.hpp"
+
+#include <cstdlib>
+#include <map>
+#include <unistd.h>
+
+namespace sandbox::cli {
+namespace {
+
+constexpr std::size_t k_max_manifest = 16 << 20;
+
+// docker's short forms of the same thing.
+char letter_of(std::string_view path) {
+    static const std::map<std::string_view, char> letters{
+        {"env", 'e'}, {"workdir", 'w'}, {"user", 'u'}, {"limits.memory", 'm'}, {"publish", 'p'}, {"labels", 'l'}};
+    const auto found = letters.find(path);
+    return found == letters.end() ? '\0' : found->second;
+}
+
+std::string option_name(const domain::ManifestKey& key) {
+    // docker and kubectl say --label for one label; the manifest has a map of them.
+    if (key.path == "labels") return "label";
+    const auto flag = domain::flag_of(key);
+    return flag ? flag->substr(2) : "";
+}
+
+std::string placeholder(const domain::ManifestKey& key) {
+    if (!key.choices.empty()) return std::string(key.choices);
+    switch (key.type) {
+    case domain::KeyType::size: return "SIZE";
+    case domain::KeyType::duration: return "DURATION";
+    case domain::KeyType::count:
+    case domain::KeyType::number: return "N";
+    case domain::KeyType::boolean: return "true|false";
+    case domain::KeyType::map: return "KEY=VALUE";
+    default: return "VALUE";
+    }
+}
+
+bool is_plural(const domain::ManifestKey& key) {
+    return key.type == domain::KeyType::list || key.type == domain::KeyType::map;
+}
+
+std::string summary_of(const domain::ManifestKey& key) {
+    std::string text(key.summary);
+    if (!key.default_text.empty()) text += " [" + std::string(key.default_text) + "]";
+    return text;
+}
+
+std::string directory_of(const std::string& path) {
+    const auto slash = path.rfind('/');
+    if (slash == std::string::npos) return ".";
+    return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+void add_file(domain::ManifestBuilder& builder, const std::string& path) {
+    if (path == "-") {
+        builder.add_document("-", read_all(STDIN_FILENO, k_max_manifest), ".");
+        return;
+    }
+    const auto text = read_file(path, k_max_manifest);
+    if (!text) {
+        throw Error(ErrorCode::manifest_invalid, "no manifest " + printable(path))
+            .hint("-f names a YAML file; - reads standard input");
+    }
+    builder.add_document(path, *text, directory_of(path));
+}
+
+void set_env(domain::ManifestBuilder& builder, const std::string& text, const std::string& origin) {
+    if (const auto complete = complete_env(text)) builder.set("env", *complete, origin);
+}
+
+void apply_flags(domain::ManifestBuilder& builder, const Invocation& call) {
+    for (const auto& file : call.values("env-file")) {
+        for (const auto& text : read_env_file(file)) set_env(builder, text, "--env-file " + file);
+    }
+    for (const auto& key : domain::manifest_keys()) {
+        const std::string name = option_name(key);
+        if (name.empty()) continue;
+        for (const auto& value : call.values(name)) {
+            if (key.path == "env") set_env(builder, value, "--env");
+            else builder.set(key.path, value, "--" + name);
+        }
+    }
+    for (const auto& text : call.values("set")) {
+        const auto equals = text.find('=');
+        if (equals == std::string::npos) {
+            throw Error(ErrorCode::usage, "--set " + printable(text) + " is not PATH=VALUE")
+                .hint("for example --set workspace.shared=true");
+        }
+        builder.set(text.substr(0, equals), text.substr(equals + 1), "--set " + text.substr(0, equals));
+    }
+}
+
+} // namespace
+
+std::vector<Option> manifest_options() {
+    std::vector<Option> options{
+        {"file", 'f', "MANIFEST", "a manifest (YAML or JSON), - for standard input; maps merge, lists replace", true},
+        {"set", 0, "PATH=VALUE", "any manifest key, as in --set limits.pids=32", true},
+        {"env-file", 0, "FILE", "environment from a file of NAME=VALUE lines", true},
+        {"allow-path", 0, "DIR", "let the manifest name host paths below this directory too", true}};
+    for (const auto& key : domain::manifest_keys()) {
+        const std::string name = option_name(key);
+        if (name.empty()) continue;
+        options.push_back({name, letter_of(key.path), placeholder(key), summary_of(key), is_plural(key)});
+    }
+    return options;
+}
+
+domain::Manifest read_manifest(const Invocation& call) {
+    domain::ManifestBuilder builder;
+    for (const auto& directory : call.values("allow-path")) builder.allow_path(directory);
+    for (const auto& path : call.values("file")) add_file(builder, path);
+    apply_flags(builder, call);
+    return builder.build();
+}
+
+std::vector<std::string> read_env_file(const std::string& path) {
+    auto content = read_file(path, k_max_manifest);
+    if (!content) throw Error(ErrorCode::usage, "no env file " + printable(path));
+    if (content->starts_with("\xEF\xBB\xBF")) content->erase(0, 3);
+    std::vector<std::string> entries;
+    std::size_t number = 0;
+    for (std::string line : split(*content, '\n')) {
+        ++number;
+        if (line.ends_with('\r')) line.pop_back();
+        if (line.empty() || line.starts_with('#')) continue;
+        try {
+            domain::check_env_name(line.substr(0, line.find('=')));
+            if (line.find('\0') != std::string::npos) throw Error(ErrorCode::usage, "a NUL byte");
+        } catch (Error& error) {
+            error.context(printable(path) + ":" + std::to_string(number));
+            throw;
+        }
+        entries.push_back(std::move(line));
+    }
+    return entries;
+}
+
+std::optional<std::string> complete_env(const std::string& text) {
+    const auto equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    domain::check_env_name(name);
+    if (equals != std::string::npos) return text;
+    const char* value = std::getenv(name.c_str());
+    if (value == nullptr) return std::nullopt;
+    return name + "=" + value;
+}
+
+} // namespace sandbox::cli

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The manifest's keys as options, and from files and options to a manifest: for every verb that makes a session.
+//
+//   const domain::Manifest manifest = read_manifest(call);
+#pragma once
+
+#include "cli/command.hpp"
+#include "domain/manifest.hpp"
+
+namespace sandbox::cli {
+
+std::vector<Option> manifest_options();
+domain::Manifest read_manifest(const Invocation& call);
+
+// docker's env-file grammar: NAME=VALUE lines taken as they stand, NAME alone from this environment, blank lines and
+// lines that start with '#' skipped; a BOM and CRs at line ends are dropped. Throws usage with file and line.
+std::vector<std::string> read_env_file(const std::string& path);
+// -e NAME takes the value from this environment: "NAME=VALUE", or absent when it is not set. Throws usage for "=x".
+std::optional<std::string> complete_env(const std::string& text);
+
+} // namespace sandbox::cli

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/create.hpp"
+#include "cli/documents.hpp"
+#include "cli/manifest_options.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/verbs.hpp"
+#include "domain/units.hpp"
+#include "util/terminal.hpp"
+#include "util/text.hpp"
+#include "util/time.hpp"
+
+#include <unistd.h>
+
+namespace sandbox::cli {
+namespace {
+
+std::vector<Option> options() {
+    std::vector<Option> all = manifest_options();
+    all.push_back({"dry-run", 0, "", "print what would be made, and make nothing"});
+    all.push_back({"channel", 0, "WHICH", "how to reach the agent: auto, socket or bridge"});
+    return all;
+}
+
+app::ChannelChoice channel_choice(const Invocation& call) {
+    const std::string text = call.value("channel").value_or("auto");
+    if (text == "auto") return app::ChannelChoice::automatic;
+    if (text == "socket") return app::ChannelChoice::socket;
+    if (text == "bridge") return app::ChannelChoice::bridge;
+    throw Error(ErrorCode::usage, "--channel " + printable(text) + " is not auto, socket or bridge");
+}
+
+std::string plan_text(const domain::Manifest& manifest, const std::string& owner) {
+    std::vector<std::vector<std::string>> rows{
+        {"image", manifest.image},
+        {"name", manifest.name},
+        {"owner", owner},
+        {"workdir", manifest.workdir},
+        {"workspace", manifest.workspace.id.empty() ? "ephemeral" : "persistent " + manifest.workspace.id},
+        {"user", manifest.user.empty() ? "the image's" : manifest.user},
+        {"network", manifest.network == domain::NetworkMode::none ? "none" : "bridge"},
+        {"memory", domain::format_size(manifest.limits.memory)},
+        {"cpus", std::to_string(manifest.limits.cpus).substr(0, 4)},
+        {"pids", std::to_string(manifest.limits.pids)},
+        {"ttl", domain::format_duration_exact(manifest.lifecycle.ttl)},
+        {"idle time-out", domain::format_duration_exact(manifest.lifecycle.idle_timeout)},
+        {"read-only root", manifest.security.readonly_rootfs ? "yes" : "no"},
+        {"capabilities", "drop " + join(manifest.security.drop_capabilities, ",") +
+                             (manifest.security.add_capabilities.empty()
+                                  ? ""
+                                  : ", add " + join(manifest.security.add_capabilities, ","))}};
+    for (const auto& [name, value] : manifest.env) {
+        const bool is_literal = value.kind == domain::EnvValue::Kind::literal;
+        rows.push_back({"env " + name, is_literal ? "(literal)" : "(from " + value.value + ")"});
+    }
+    for (const auto& seed : manifest.seeds) {
+        rows.push_back({seed.kind == domain::Seed::Kind::directory ? "directory" : "file", seed.path});
+    }
+    return table({"WOULD", "MAKE"}, rows);
+}
+
+std::string summary(const app::CreatedSession& made, const domain::Manifest& manifest) {
+    return "made " + made.row.id + (made.row.name.empty() ? "" : " (" + made.row.name + ")") + ": image " +
+           manifest.image + ", network " + (manifest.network == domain::NetworkMode::none ? "none" : "bridge") + ", " +
+           std::to_string(manifest.limits.cpus).substr(0, 4) + " cpu, memory " +
+           domain::format_size(manifest.limits.memory) + ", lives " + format_duration(manifest.lifecycle.ttl) +
+           (manifest.lifecycle.idle_timeout.count() > 0
+                ? " (" + format_duration(manifest.lifecycle.idle_timeout) + " idle)"
+                : "");
+}
+
+int run(Invocation& call) {
+    const auto manifest = read_manifest(call);
+    if (call.has("dry-run")) {
+        print_out(call.json() ? plan_document(manifest, call.context().owner())
+                              : plan_text(manifest, call.context().owner()));
+        return 0;
+    }
+    const bool talks = !call.quiet() && !call.json() && is_terminal(STDERR_FILENO);
+    if (talks || call.has("verbose")) call.context().progress = [](std::string_view line) { say(line); };
+    const auto made = app::create_session(call.context(), manifest, {channel_choice(call)});
+    if (!call.quiet()) {
+        for (const auto& note : made.notes) say("note: " + note);
+    }
+    if (talks) say(summary(made, manifest));
+    print_out(call.json() ? created_document(made) : made.row.id + "\n");
+    return 0;
+}
+
+} // namespace
+
+const Command k_create{
+    .name = "create",
+    .alias = "",
+    .group = "sessions",
+    .summary = "make a session from a manifest and flags; prints its id",
+    .usage = "[-f MANIFEST]... [OPTIONS]",
+    .options = options,
+    .examples = [] {
+        return std::vector<std::string_view>{"S=$(sandbox create -f ticket.yaml)",
+                                             "sandbox create --image sandbox/base --name web --ttl 10m --memory 256MB",
+                                             "sandbox create -f base.yaml -f ci.yaml --set workspace.shared=true"};
+    },
+    .details = "Every manifest key that has a flag is its last segment in kebab-case (lifecycle.idleTimeout is\n"
+               "--idle-timeout); --set PATH=VALUE reaches the rest. A flag beats the manifest.",
+    .run = run};
+
+} // namespace sandbox::cli
