@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gc: what it takes, what it leaves alone, and that it can run any time, twice, beside anything."""
+import time
+
+from runner import BASE, is_gone, leftovers, state_leftovers, wait_until
+
+
+def test_silent_when_there_is_nothing(sb):
+    sb.create()
+    result = sb.run("gc")
+    assert (result.out, result.err) == (b"", b"")
+    assert sb.json("gc") == {"dryRun": False, "items": []}
+
+
+def test_takes_the_expired(sb, engine):
+    session = sb.create("--ttl", "1s")
+    wait_until(lambda: not engine.containers({"sandbox.session": session}), 10, "the TTL inside the container")
+    items = sb.json("gc")["items"]
+    assert [(i["id"], i["why"], i["done"]) for i in items] == [(session, "expired", True)]
+    assert sb.state_of(session) == "expired" and is_gone(engine, {"sandbox.session": session})
+    assert state_leftovers(sb) == []
+
+
+def test_takes_what_the_engine_froze(sb, engine):
+    """Law 9: a paused container cannot keep its own deadline."""
+    session = sb.create("--ttl", "1s")
+    engine.pause(engine.session(session)["Id"])
+    time.sleep(1.5)
+    sb.run("gc")
+    assert is_gone(engine, {"sandbox.session": session})
+
+
+def test_takes_the_dead_and_their_volumes(sb, engine):
+    session = sb.create()
+    engine.call("DELETE", f"/containers/{engine.session(session)['Id']}", query={"force": "true"})
+    items = sb.json("gc")["items"]
+    assert (session, "dead") in [(i["id"], i["why"]) for i in items]
+    assert is_gone(engine, {"sandbox.session": session})
+
+
+def test_leaves_the_living_alone(sb):
+    session = sb.create("--ttl", "1h")
+    sb.run("gc", "--grace", "0s")
+    assert sb.run("exec", session, "echo", "alive").text == "alive\n"
+
+
+def orphan(sb, engine, session="sdeadbeef0000"):
+    labels = {"sandbox.instance": sb.instance, "sandbox.session": session, "sandbox.owner": sb.owner, "sandbox.role": "session"}
+    container = engine.create({"Image": BASE, "Cmd": ["true"], "Labels": labels, "HostConfig": {"NetworkMode": "none"}})
+    engine.create_volume(f"orphan-{session}-{sb.instance}", {**labels, "sandbox.role": "workspace"})
+    return container
+
+
+def test_orphans_after_their_grace(sb, engine):
+    sb.sessions()  # makes the instance
+    orphan(sb, engine)
+    assert sb.json("gc")["items"] == [] and len(leftovers(engine, sb.instance)) == 2
+    dry = sb.json("gc", "--dry-run", "--grace", "0s")
+    assert dry["dryRun"] is True and {i["why"] for i in dry["items"]} == {"orphan"}
+    assert len(leftovers(engine, sb.instance)) == 2
+    items = sb.json("gc", "--grace", "0s")["items"]
+    assert len(items) == 2 and all(i["done"] for i in items)
+    assert leftovers(engine, sb.instance) == []
+
+
+def test_never_touches_strangers(sb, make_sandbox, engine):
+    """F8: neither unlabelled things nor another instance's."""
+    sb.sessions()
+    other = make_sandbox()
+    session = other.create()
+    stranger = engine.create({"Image": BASE, "Cmd": ["true"], "HostConfig": {"NetworkMode": "none"}})
+    engine.create_volume(f"stranger-{sb.instance}")
+    try:
+        sb.run("gc", "--grace", "0s", "--workspaces", "--older-than", "0s")
+        assert engine.inspect(stranger) and engine.volume(f"stranger-{sb.instance}")
+        assert other.run("exec", session, "echo", "alive").text == "alive\n"
+    finally:
+        engine.remove(stranger)
+        engine.remove_volume(f"stranger-{sb.instance}")
+        other.destroy("--all")
+
+
+def test_whole_instance_and_owner_narrows(sb, engine):
+    mine = sb.create("--ttl", "1s")
+    other = sb.run("--owner", "other", "create", "--image", BASE, "--ttl", "1s").text.strip()
+    time.sleep(1.5)
+    narrowed = sb.json("--owner", sb.owner, "gc")["items"]
+    assert other not in [i["id"] for i in narrowed]
+    rest = sb.run("gc", env={"SANDBOX_OWNER": None}).status
+    assert rest == 0 and is_gone(engine, {"sandbox.session": mine}) and is_gone(engine, {"sandbox.session": other})
+
+
+def test_overdue_items_go_with_create_and_destroy(sb, engine):
+    overdue = sb.create("--ttl", "1s")
+    engine.pause(engine.session(overdue)["Id"])
+    time.sleep(1.5)
+    session = sb.create()
+    assert is_gone(engine, {"sandbox.session": overdue})
+    again = sb.create("--ttl", "1s")
+    engine.pause(engine.session(again)["Id"])
+    time.sleep(1.5)
+    sb.destroy(session)
+    assert is_gone(engine, {"sandbox.session": again})
+
+
+def test_two_at_once(sb):
+    sb.create("--ttl", "1s")
+    time.sleep(1.5)
+    children = [sb.start("gc") for _ in range(4)]
+    for child in children:
+        _, err = child.communicate(timeout=60)
+        assert child.returncode == 0, err
+
+
+def test_running_exec_is_not_idle(sb):
+    """G1: a long quiet command is activity; a gc loop beside it takes nothing."""
+    session = sb.create("--idle-timeout", "2s")
+    child = sb.start("exec", session, "sh", "-c", "sleep 4; echo done")
+    while child.poll() is None:
+        sb.run("gc")
+        time.sleep(0.3)
+    assert child.stdout.read() == b"done\n" and child.returncode == 0
+
+
+def test_idle_ends_a_session_with_nobody_looking(sb, engine):
+    session = sb.create("--idle-timeout", "1s")
+    wait_until(lambda: is_gone(engine, {"sandbox.session": session}), 10, "the idle time-out")
+    assert sb.state_of(session) == "lost"
+    sb.run("gc")
+    assert sb.sessions() == []
+
+
+def test_engine_down(sb):
+    session = sb.create("--ttl", "1h")
+    sb.run("--engine", "unix:///nonexistent.sock", "gc", status=None)
+    assert sb.run("exec", session, "echo", "alive").text == "alive\n"
+
+

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Persistent workspaces: they outlive sessions, one session writes at a time, and they are never taken for new."""
+import json
+import time
+
+from runner import BASE
+
+
+def test_outlives_its_session(sb):
+    first = sb.create("--workspace", "project-42")
+    sb.sh(first, "echo kept >file")
+    sb.destroy(first)
+    second = sb.create("--workspace", "project-42")
+    assert sb.run("exec", second, "cat", "file").text == "kept\n"
+    document = sb.json("inspect", second)
+    assert document["workspace"] == {**document["workspace"], "mode": "persistent", "id": "project-42"}
+
+
+def test_ephemeral_ones_are_fresh(sb):
+    first = sb.create()
+    sb.sh(first, "echo x >file")
+    assert sb.run("exec", sb.create(), "ls").text == ""
+
+
+def test_one_session_at_a_time(sb):
+    first = sb.create("--workspace", "p")
+    error = sb.fails_json(4, "create", "--image", BASE, "--workspace", "p")
+    assert first in error["message"]
+    assert sb.run("exec", first, "echo", "alive").text == "alive\n"
+    sb.destroy(first)
+    sb.create("--workspace", "p")
+
+
+def test_race_for_one_workspace(sb):
+    children = [sb.start("create", "--image", BASE, "--workspace", "p") for _ in range(4)]
+    outcomes = sorted((child.communicate(timeout=60), child.returncode)[1] for child in children)
+    assert outcomes == [0, 4, 4, 4]
+    (row,) = sb.sessions()
+    assert sb.run("exec", row["id"], "echo", "ok").text == "ok\n"
+
+
+def test_owners_have_their_own(sb):
+    sb.sh(sb.create("--workspace", "p"), "echo mine >file")
+    other = sb.run("--owner", "other", "create", "--image", BASE, "--workspace", "p").text.strip()
+    assert sb.run("--owner", "other", "exec", other, "ls").text == ""
+
+
+def test_destroy_on_session_destroy(sb, engine):
+    session = sb.create(manifest={"workspace": {"mode": "persistent", "id": "p", "destroyOnSessionDestroy": True}})
+    sb.destroy(session)
+    assert sb.json("workspace", "ls")["workspaces"] == []
+    assert not [v for v in engine.volumes({"sandbox.instance": sb.instance}) if v["Labels"]["sandbox.role"] == "workspace"]
+
+
+def test_create_false_wants_an_existing_one(sb):
+    manifest = {"workspace": {"mode": "persistent", "id": "p", "create": False}}
+    text = json.dumps({"version": 1, "image": BASE, **manifest})
+    sb.fails(3, "create", "-f", "-", input=text)
+    sb.destroy(sb.create("--workspace", "p"))
+    sb.create(manifest=manifest)
+
+
+def test_volume_gone_is_an_error_not_a_new_one(sb, engine):
+    session = sb.create("--workspace", "p")
+    volume = sb.json("inspect", session)["volume"]
+    sb.destroy(session)
+    engine.remove_volume(volume)
+    result = sb.fails(3, "create", "--image", BASE, "--workspace", "p")
+    assert "p" in result.errors
+    assert engine.volume(volume) is None
+    sb.run("workspace", "rm", "p")
+    sb.create("--workspace", "p")
+
+
+def test_a_foreign_volume_of_that_name_is_refused(sb, engine):
+    session = sb.create("--workspace", "p")
+    volume = sb.json("inspect", session)["volume"]
+    sb.destroy(session)
+    sb.run("workspace", "rm", "p")
+    engine.create_volume(volume, {"somebody": "else"})
+    try:
+        result = sb.run("create", "--image", BASE, "--workspace", "p", status=None)
+        assert result.status in (3, 4, 6), result
+        assert engine.volume(volume)["Labels"] == {"somebody": "else"}
+    finally:
+        engine.remove_volume(volume)
+
+
+def test_ls_inspect_rm(sb, engine):
+    session = sb.create("--workspace", "p", "--label", "tenantId=acme")
+    (row,) = sb.json("workspace", "ls")["workspaces"]
+    assert row["id"] == "p" and row["owner"] == sb.owner
+    assert "p" in sb.run("workspace", "ls").text
+    assert sb.json("workspace", "inspect", "p")["id"] == "p"
+    sb.fails(4, "workspace", "rm", "p")
+    assert sb.run("exec", session, "echo", "alive").text == "alive\n"
+    sb.destroy(session)
+    sb.run("workspace", "rm", "p")
+    assert sb.json("workspace", "ls")["workspaces"] == []
+    sb.fails(3, "workspace", "rm", "p")
+    sb.fails(3, "workspace", "inspect", "p")
+
+
+def test_gc_takes_retained_ones_only_when_asked(sb):
+    session = sb.create("--workspace", "old", "--label", "a=1")
+    sb.destroy(session)
+    sb.destroy(sb.create("--workspace", "other"))
+    used = sb.create("--workspace", "used")
+    time.sleep(1.1)
+    sb.run("gc", "--grace", "0s")
+    assert len(sb.json("workspace", "ls")["workspaces"]) == 3
+    sb.run("gc", "--workspaces", "--older-than", "1h")
+    assert len(sb.json("workspace", "ls")["workspaces"]) == 3
+    sb.run("gc", "--workspaces", "--older-than", "1s", "-l", "a=1")
+    assert {w["id"] for w in sb.json("workspace", "ls")["workspaces"]} == {"other", "used"}
+    sb.run("gc", "--workspaces", "--older-than", "1s")
+    assert [w["id"] for w in sb.json("workspace", "ls")["workspaces"]] == ["used"]
+    assert sb.run("exec", used, "echo", "alive").text == "alive\n"
+
+
+def test_workspaces_need_an_age(sb):
+    sb.fails(2, "gc", "--workspaces")
+
+
+def test_non_root_user_keeps_access(sb, image):
+    first = sb.create("--workspace", "p", image=image("uid-1000"))
+    sb.sh(first, "echo x >file")
+    sb.destroy(first)
+    second = sb.create("--workspace", "p", image=image("uid-1000"))
+    assert sb.sh(second, "echo y >>file; cat file").text == "x\ny\n"
