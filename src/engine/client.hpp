@@ -140,8 +140,13 @@ struct Filter {
 };
 
 // Standard output and error of an attached exec, taken apart; written bytes are its standard input.
-class ExecStream : public Stream {};
+class ExecStream : public Stream {
+  public:
+    // The last 4 KiB at most of its standard error; empty with a terminal.
+    virtual std::string stderr_tail() const { return {}; }
+};
 
+// Not for use by several threads at once. An `id` may also be a full name; a prefix of an id is never taken.
 class Client {
   public:
     explicit Client(Endpoint endpoint, Timeouts timeouts = {});
@@ -156,7 +161,11 @@ class Client {
     // Only /info's ID, to tell whether this is the engine that made a row.
     std::string id();
 
-    // Containers. Conflict over a name: ErrorCode::exists. Image missing: image_not_found.
+    // What the engine warned about in its answer to the last create_container.
+    std::vector<std::string> last_warnings() const;
+
+    // Containers. Conflict over a name: ErrorCode::exists. Image missing: image_not_found. Bind
+    // source missing where the engine looks: not_found.
     std::string create_container(const ContainerSpec& spec);
     void start_container(std::string_view id);
     void kill_container(std::string_view id, std::string_view signal);
@@ -166,16 +175,18 @@ class Client {
     bool remove_container(std::string_view id, std::chrono::milliseconds deadline = std::chrono::seconds(30));
     std::optional<ContainerInfo> inspect_container(std::string_view id);
     std::vector<ContainerInfo> list_containers(const Filter& filter); // stopped ones too; mounts, labels, names filled
-    // The last lines a container wrote, for "it stopped at once"; empty with the log driver off.
+    // Whether a GET answered 404 before `deadline`.
     bool wait_container_gone(std::string_view id, std::chrono::milliseconds deadline);
 
     std::optional<VolumeInfo> inspect_volume(std::string_view name);
+    // A volume of that name with other labels throws exists: it is somebody else's.
     void create_volume(std::string_view name, const Labels& labels);
     // Retries "in use" (409) with back-off until `deadline`; then throws conflict naming the containers that hold it.
     bool remove_volume(std::string_view name, std::chrono::milliseconds deadline = std::chrono::seconds(5));
     std::vector<VolumeInfo> list_volumes(const Filter& filter);
 
     // Makes the network where it is missing: driver bridge, given options and labels. Returns its id.
+    // One that exists with other options throws conflict.
     std::string ensure_network(std::string_view name, const std::map<std::string, std::string>& options,
                                const Labels& labels);
 

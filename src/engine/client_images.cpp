@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/client.hpp"
+
+#include "engine/answers.hpp"
+#include "engine/client_impl.hpp"
+#include "engine/credentials.hpp"
+#include "engine/image_reference.hpp"
+#include "engine/json_stream.hpp"
+#include "util/text.hpp"
+
+#include <array>
+
+namespace sandbox::engine {
+namespace {
+
+// One line for each change of state, not for each percent.
+class ProgressLines {
+  public:
+    explicit ProgressLines(const std::function<void(std::string_view)>& sink) : m_sink(sink) {}
+
+    void add(const ProgressItem& item) {
+        if (!m_sink || item.status.empty()) return;
+        const std::string line = item.id.empty() ? item.status : item.id + ": " + item.status;
+        if (std::exchange(m_last[item.id], line) != line) m_sink(printable(line));
+    }
+
+  private:
+    const std::function<void(std::string_view)>& m_sink;
+    std::map<std::string, std::string> m_last;
+};
+
+// Reads the stream to its end; the last status is an import's result. 200 is only the promise of a try: the error
+// comes inside the stream.
+std::string follow_progress(Exchange& exchange, std::chrono::milliseconds silence, std::string_view context,
+                            const std::function<void(std::string_view)>& sink) {
+    HttpBody body(*exchange.connection, exchange.head, silence, ErrorCode::engine_error);
+    JsonStream stream;
+    ProgressLines lines(sink);
+    std::string last;
+    std::array<char, 16384> bytes;
+    const auto handle = [&](std::string_view object) {
+        const ProgressItem item = parse_progress(object);
+        if (!item.error.empty()) throw failure_from_text(item.error, context);
+        lines.add(item);
+        if (!item.status.empty()) last = item.status;
+    };
+    try {
+        while (const std::size_t count = body.read(bytes)) stream.feed({bytes.data(), count}, handle);
+        stream.finish();
+    } catch (Error& error) {
+        const bool is_ours = error.message().starts_with(context);
+        throw is_ours ? error : Error(ErrorCode::engine_error, error.message()).hint(error.hint()).context(context);
+    }
+    if (!body.is_delimited()) throw Error(ErrorCode::engine_error, std::string(context) + ": the answer has no end");
+    return last;
+}
+
+} // namespace
+
+std::optional<ImageInfo> Client::inspect_image(std::string_view reference) {
+    // The slashes of a name are part of the path here.
+    parse_image_reference(reference);
+    std::vector<std::string> segments;
+    for (const auto& segment : split(reference, '/')) segments.push_back(percent_encode(segment));
+    const Response response = m_impl->get("/images/" + join(segments, "/") + "/json");
+    if (is_absent(response, "image")) return std::nullopt;
+    expect_ok(response, "cannot inspect image " + printable(reference));
+    return parse_image(response.body);
+}
+
+void Client::pull_image(std::string_view reference, const std::function<void(std::string_view)>& progress) {
+    const ImageReference parts = parse_image_reference(reference);
+    const std::string context = "cannot pull image " + printable(reference);
+    const auto silence = m_impl->transport.timeouts().slow_header;
+    // Without a tag an engine pulls every tag there is.
+    const std::string& version = parts.digest.empty() ? parts.tag : parts.digest;
+    Request request{.method = "POST",
+                    .target = "/images/create?fromImage=" + percent_encode(parts.name) + "&tag=" + percent_encode(version)};
+    request.header_timeout = silence;
+    const std::string credentials = registry_auth_header(parts.registry);
+    if (!credentials.empty()) request.headers.emplace_back("X-Registry-Auth", credentials);
+    Exchange exchange = m_impl->open(std::move(request));
+    if (exchange.head.status != 200) throw failure(m_impl->transport.finish(std::move(exchange)), context);
+    follow_progress(exchange, silence, context, progress);
+}
+
+std::string Client::import_image(int archive_fd, std::string_view repository_tag, const std::vector<std::string>& changes) {
+    const ImageReference parts = parse_image_reference(repository_tag);
+    const std::string context = "cannot import image " + printable(repository_tag);
+    const auto silence = m_impl->transport.timeouts().slow_header;
+    std::string target = "/images/create?fromSrc=-&repo=" + percent_encode(parts.name) + "&tag=" + percent_encode(parts.tag);
+    for (const auto& change : changes) target += "&changes=" + percent_encode(change);
+    Request request{.method = "POST", .target = target, .content_type = "application/x-tar"};
+    request.upload_fd = archive_fd;
+    request.header_timeout = silence;
+    Exchange exchange = m_impl->open(std::move(request));
+    if (exchange.head.status != 200) throw failure(m_impl->transport.finish(std::move(exchange)), context);
+    const std::string id = follow_progress(exchange, silence, context, {});
+    if (id.starts_with("sha256:")) return id;
+    const auto image = inspect_image(repository_tag);
+    if (!image) throw Error(ErrorCode::engine_error, context + ": the engine does not have it afterwards");
+    return image->id;
+}
+
+} // namespace sandbox::engine

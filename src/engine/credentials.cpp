@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/credentials.hpp"
+
+#include "engine/json_fields.hpp"
+#include "engine/requests.hpp"
+#include "util/fs.hpp"
+#include "util/text.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+namespace sandbox::engine {
+namespace {
+
+// Docker Hub's credentials are kept under this, whatever its host is called today.
+constexpr std::string_view k_hub_key = "https://index.docker.io/v1/";
+
+std::string config_path() {
+    const char* directory = std::getenv("DOCKER_CONFIG");
+    if (directory != nullptr && *directory != '\0') return std::string(directory) + "/config.json";
+    const char* home = std::getenv("HOME");
+    return home == nullptr || *home == '\0' ? "" : std::string(home) + "/.docker/config.json";
+}
+
+Json read_config() {
+    const std::string path = config_path();
+    const auto content = path.empty() ? std::nullopt : read_file(path, 4 << 20);
+    if (!content || content->empty()) return Json::object();
+    Json json = Json::parse(*content, nullptr, false);
+    if (json.is_discarded()) throw Error(ErrorCode::usage, path + " is not JSON");
+    return json;
+}
+
+std::string key_of(std::string_view registry) {
+    return std::string(registry == "docker.io" ? k_hub_key : registry);
+}
+
+// Old versions of docker wrote URLs where new ones write hosts.
+std::string host_of(std::string_view key) {
+    if (const auto scheme = key.find("://"); scheme != std::string_view::npos) key = key.substr(scheme + 3);
+    return std::string(key.substr(0, key.find('/')));
+}
+
+std::optional<Credentials> decode(const Json& entry, const std::string& server) {
+    Credentials found{text(entry, "username"), text(entry, "password"), text(entry, "identitytoken"), server};
+    if (const auto pair = base64_decode(text(entry, "auth")); pair && !pair->empty()) {
+        const auto colon = pair->find(':');
+        if (colon == std::string::npos) throw Error(ErrorCode::usage, "docker's config holds a malformed auth for " + printable(server));
+        found.username = pair->substr(0, colon);
+        found.password = pair->substr(colon + 1);
+        // docker pads with NULs.
+        found.password.erase(std::min(found.password.find('\0'), found.password.size()));
+    }
+    if (found.username.empty() && found.identity_token.empty()) return std::nullopt;
+    return found;
+}
+
+std::optional<Credentials> from_auths(const Json& config, const std::string& key) {
+    const Json& auths = field(config, "auths");
+    if (!auths.is_object()) return std::nullopt;
+    if (const auto exact = auths.find(key); exact != auths.end()) return decode(*exact, key);
+    for (const auto& [name, entry] : auths.items()) {
+        if (host_of(name) == host_of(key)) return decode(entry, key);
+    }
+    return std::nullopt;
+}
+
+// RFC 4648's alphabet for URLs, which the header wants.
+std::string base64_url(std::string_view bytes) {
+    std::string encoded = base64_encode(bytes);
+    std::ranges::replace(encoded, '+', '-');
+    std::ranges::replace(encoded, '/', '_');
+    return encoded;
+}
+
+} // namespace
+
+std::string registry_auth_header(std::string_view registry) {
+    const Json config = read_config();
+    const auto found = from_auths(config, key_of(registry));
+    return found ? base64_url(registry_auth_json(*found)) : "";
+}
+
+std::string docker_current_context() { return text(read_config(), "currentContext"); }
+
+} // namespace sandbox::engine

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/failure.hpp"
+
+#include "engine/answers.hpp"
+#include "util/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace sandbox::engine {
+namespace {
+
+constexpr std::string_view k_space_hint = "free space where the engine keeps its data";
+constexpr std::string_view k_port_hint = "another program listens on that port";
+constexpr std::string_view k_image_hint =
+    "pull it, import one (sandbox image import), or make a small one (sandbox image bootstrap)";
+constexpr std::string_view k_login_hint =
+    "check the name; if the image is private, log in (docker login) or pull it beforehand";
+
+struct Meaning {
+    std::string_view words; // lower case, as engines write them
+    ErrorCode code;
+    std::string_view hint;
+};
+
+// Statuses alone do not tell these apart, and Podman answers 500 for most of them.
+constexpr std::array k_meanings{
+    Meaning{"no space left on device", ErrorCode::no_space, k_space_hint},
+    Meaning{"disk quota exceeded", ErrorCode::no_space, k_space_hint},
+    Meaning{"container name", ErrorCode::exists, ""}, // with "already in use", see below
+    Meaning{"no such image", ErrorCode::image_not_found, k_image_hint},
+    Meaning{"image not known", ErrorCode::image_not_found, k_image_hint},
+    Meaning{"manifest unknown", ErrorCode::image_not_found, k_image_hint},
+    Meaning{"pull access denied", ErrorCode::image_not_found, k_login_hint},
+    Meaning{"unauthorized", ErrorCode::image_not_found, k_login_hint},
+    Meaning{"port is already allocated", ErrorCode::conflict, k_port_hint},
+    Meaning{"address already in use", ErrorCode::conflict, k_port_hint},
+    Meaning{"bind source path does not exist", ErrorCode::not_found, ""},
+    Meaning{"non-overlapping ipv4 address pool", ErrorCode::no_capacity, "remove networks that nothing uses: docker network prune"},
+};
+
+std::string lower(std::string_view text) {
+    std::string result(text);
+    std::ranges::transform(result, result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return result;
+}
+
+ErrorCode code_for_status(int status) {
+    if (status == 404) return ErrorCode::not_found;
+    if (status == 409) return ErrorCode::conflict;
+    return ErrorCode::engine_error;
+}
+
+const Meaning* meaning_of(std::string_view text) {
+    const std::string words = lower(text);
+    for (const auto& meaning : k_meanings) {
+        if (words.find(meaning.words) == std::string::npos) continue;
+        if (meaning.code == ErrorCode::exists && words.find("already in use") == std::string::npos) continue;
+        return &meaning;
+    }
+    return nullptr;
+}
+
+Error make_error(ErrorCode code, std::string_view text, std::string_view context) {
+    const Meaning* meaning = meaning_of(text);
+    Error error(meaning != nullptr ? meaning->code : code, printable(text));
+    error.context(context);
+    if (meaning != nullptr && !meaning->hint.empty()) error.hint(std::string(meaning->hint));
+    return error;
+}
+
+} // namespace
+
+bool is_absent(const Response& response, std::string_view kind) {
+    if (response.status != 404) return false;
+    const auto message = parse_error_message(response.body);
+    return message && lower(*message).find(kind) != std::string::npos;
+}
+
+std::string failure_text(const Response& response) {
+    const auto message = parse_error_message(response.body);
+    if (message && !message->empty()) return printable(*message);
+    std::string text = "HTTP status " + std::to_string(response.status);
+    // A proxy's page, or an engine that is shutting down: the first words are all there is.
+    if (!response.body.empty()) text += ": " + printable(std::string_view(response.body).substr(0, 200));
+    return text;
+}
+
+Error failure(const Response& response, std::string_view context) {
+    const bool is_engines_word = parse_error_message(response.body).has_value();
+    // A 404 that is not the engine's own word says nothing about any object.
+    const ErrorCode code = is_engines_word ? code_for_status(response.status) : ErrorCode::engine_error;
+    return make_error(code, failure_text(response), context);
+}
+
+Error failure_from_text(std::string_view text, std::string_view context) {
+    return make_error(ErrorCode::engine_error, text, context);
+}
+
+} // namespace sandbox::engine
