@@ -25,6 +25,14 @@ struct AgentVolumeRow {
     std::string created_at; // as the engine says it
 };
 
+// What is left below the state directory of a session without an open row.
+struct Leftover {
+    std::string session;
+    bool locked = false;
+    std::int64_t modified_ms = 0;
+};
+
+// May be used by several threads; must not cross a fork.
 class Store {
   public:
     // Opens or makes the directory (0700) and database, running pending migrations under a lock. A newer schema is
@@ -42,16 +50,20 @@ class Store {
     const std::string& warning() const;      // empty: nothing was repaired
     const std::string& instance() const;     // 16 hex digits, random, made once
     bool is_on_its_machine() const;          // false when /etc/machine-id differs from the one it was made on
+    void adopt_machine();                    // doctor --repair: this machine is its machine from now on
     std::string session_directory(std::string_view id) const; // <dir>/sessions/<id>, not created
 
     // Throws exists with the holder's id in the message when the owner already has an open session of this name, or
-    // when an exclusive lease on the same workspace is held by an open session.
+    // when an exclusive lease on the same workspace is held by an open session (a lost one holds none: its container is
+    // gone).
     void insert(const SessionRow& row);
-    // Writes every column of an existing row. Throws internal when there is none.
+    // Writes every column of an existing row. Throws internal when there is none, exists like insert().
     void update(const SessionRow& row);
-    // Compare-and-set of the state alone; false when the row is in another state by now.
+    // Compare-and-set of the state alone, between open states; false when the row is in another state by now. Leaving
+    // `lost` takes the lease again: throws exists when it is held.
     bool transition(std::string_view id, SessionState from, SessionState to, std::string_view reason);
-    // Marks destroyed or expired, frees the name and lease, stamps closed_ms.
+    // Marks destroyed or expired, frees the name and lease, stamps closed_ms. A row that is closed already stays as it
+    // is. Throws internal when there is none.
     void close(std::string_view id, SessionState closed_as, std::string_view reason);
     void erase(std::string_view id); // tombstones past their time
 
@@ -60,6 +72,8 @@ class Store {
     std::optional<SessionRow> find_by_name(std::string_view owner, std::string_view name) const;
     // Whether another owner has an open session of that id or name (for the hint only).
     bool exists_for_other_owner(std::string_view owner, std::string_view id_or_name) const;
+    // The open session that holds the exclusive lease on a workspace.
+    std::optional<SessionRow> find_lease_holder(std::string_view owner, std::string_view workspace_id) const;
     struct Filter {
         std::optional<std::string> owner;          // absent: every owner (the caller said --all-owners)
         std::map<std::string, std::string> labels; // all must match
@@ -83,8 +97,12 @@ class Store {
     FileLock lock_workspace(std::string_view owner, std::string_view id) const; // file name is a hash
     std::optional<FileLock> try_lock_gc() const;
     FileLock lock_agent_volume() const;
-    // Removes the lock file of a closed session.
+    // Removes the lock file of a closed session, held or not.
     void forget_lock(std::string_view id) const;
+    // Session directories and lock files without an open row, for gc.
+    std::vector<Leftover> leftovers() const;
+    // Removes the directory and the lock file of a session; false when it has an open row or somebody holds its lock.
+    bool remove_leftover(std::string_view id) const;
 
   private:
     struct Impl;

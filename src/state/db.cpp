@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state/db.hpp"
+
+#include "util/fd.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <utility>
+
+namespace sandbox::state {
+namespace {
+
+constexpr int k_busy_timeout_ms = 10'000;
+
+// A damaged page shows only when it is read, in the middle of something. The mark makes the next opening look at the whole
+// file, which would be too slow to do each time.
+void mark_suspect(sqlite3* db) {
+    const char* path = db != nullptr ? sqlite3_db_filename(db, "main") : nullptr;
+    if (path == nullptr || *path == '\0') return;
+    const Fd mark(::open(suspect_mark(path).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+}
+
+[[noreturn]] void throw_failure(sqlite3* db, int result) {
+    const int extended = db != nullptr ? sqlite3_extended_errcode(db) : result;
+    const int system = db != nullptr ? sqlite3_system_errno(db) : 0;
+    const std::string message = std::string("state database: ") + (db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(result));
+    if (extended == SQLITE_CONSTRAINT_UNIQUE || extended == SQLITE_CONSTRAINT_PRIMARYKEY) throw Error(ErrorCode::exists, message);
+    switch (result & 0xff) {
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+        mark_suspect(db);
+        throw DamagedDatabase(ErrorCode::io_error, message).hint("the next command sets it aside and starts a new one");
+    // PROTOCOL: too many processes opened it in the same instant.
+    case SQLITE_PROTOCOL:
+    case SQLITE_BUSY: throw Error(ErrorCode::busy, message).hint("another sandbox is writing; try again");
+    case SQLITE_FULL: throw Error(ErrorCode::no_space, message);
+    case SQLITE_IOERR:
+        if (system == ENOSPC || system == EDQUOT) throw Error(ErrorCode::no_space, message);
+        throw Error(ErrorCode::io_error, message);
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_READONLY: throw Error(ErrorCode::io_error, message);
+    default: throw Error(ErrorCode::internal, message);
+    }
+}
+
+void check(sqlite3* db, int result) {
+    if (result != SQLITE_OK) throw_failure(db, result);
+}
+
+// SQLite would make the file readable for all, and its journals after it. O_EXCL, because closing any descriptor of a
+// database that this process has open would drop SQLite's own locks on it (POSIX record locks).
+void create_private(const std::string& path) {
+    const Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!file && errno != EEXIST) throw errno_error("cannot make " + path);
+}
+
+} // namespace
+
+std::string suspect_mark(const std::string& path) { return path + ".suspect"; }
+
+Stmt::Stmt(sqlite3* db, std::string_view sql) : m_db(db) {
+    check(db, sqlite3_prepare_v2(db, sql.data(), static_cast<int>(sql.size()), &m_stmt, nullptr));
+}
+
+Stmt::Stmt(Stmt&& other) noexcept
+    : m_db(other.m_db), m_stmt(std::exchange(other.m_stmt, nullptr)), m_parameter(other.m_parameter), m_column(other.m_column) {}
+
+Stmt::~Stmt() { sqlite3_finalize(m_stmt); }
+
+void Stmt::bind_one(std::string_view value) {
+    // A null pointer would bind NULL, and there is no NULL in this schema.
+    const char* data = value.data() != nullptr ? value.data() : "";
+    check(m_db, sqlite3_bind_text64(m_stmt, ++m_parameter, data, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+}
+
+void Stmt::bind_one(std::int64_t value) { check(m_db, sqlite3_bind_int64(m_stmt, ++m_parameter, value)); }
+
+bool Stmt::step() {
+    m_column = 0;
+    const int result = sqlite3_step(m_stmt);
+    if (result == SQLITE_ROW) return true;
+    if (result != SQLITE_DONE) throw_failure(m_db, result);
+    return false;
+}
+
+void Stmt::run() {
+    while (step()) {}
+}
+
+void Stmt::reset() {
+    sqlite3_reset(m_stmt);
+    m_parameter = 0;
+}
+
+std::string Stmt::text() {
+    const int column = m_column++;
+    // In this order: the conversion to text decides the size.
+    const auto* data = static_cast<const char*>(static_cast<const void*>(sqlite3_column_text(m_stmt, column)));
+    const auto size = static_cast<std::size_t>(sqlite3_column_bytes(m_stmt, column));
+    return data == nullptr ? std::string() : std::string(data, size);
+}
+
+std::int64_t Stmt::integer() { return sqlite3_column_int64(m_stmt, m_column++); }
+
+Db::Db(std::string path, Access access) : m_path(std::move(path)) {
+    if (access == Access::read_write) create_private(m_path);
+    const int flags = access == Access::read_write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
+    const int result = sqlite3_open_v2(m_path.c_str(), &m_db, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+    try {
+        check(m_db, result);
+        check(m_db, sqlite3_extended_result_codes(m_db, 1));
+        check(m_db, sqlite3_busy_timeout(m_db, k_busy_timeout_ms));
+        if (access == Access::read_write) exec("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL");
+    } catch (...) {
+        sqlite3_close_v2(m_db);
+        throw;
+    }
+}
+
+Db::~Db() { sqlite3_close_v2(m_db); }
+
+void Db::exec(const char* sql) { check(m_db, sqlite3_exec(m_db, sql, nullptr, nullptr, nullptr)); }
+
+std::int64_t Db::pragma(const char* name) const {
+    Stmt stmt = prepare("PRAGMA " + std::string(name));
+    return stmt.step() ? stmt.integer() : 0;
+}
+
+std::int64_t Db::changes() const { return sqlite3_changes64(m_db); }
+
+Txn::Txn(Db& db) : m_db(db) { db.exec("BEGIN IMMEDIATE"); }
+
+Txn::~Txn() {
+    if (!m_open) return;
+    try {
+        m_db.exec("ROLLBACK");
+    } catch (const Error&) {
+        // SQLite rolled back by itself already (a full disk, an I/O error): what is wanted is done.
+    }
+}
+
+void Txn::commit() {
+    m_db.exec("COMMIT");
+    m_open = false;
+}
+
+} // namespace sandbox::state

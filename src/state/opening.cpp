@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state/opening.hpp"
+
+#include "util/fs.hpp"
+#include "util/time.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <optional>
+#include <unistd.h>
+
+namespace sandbox::state {
+namespace {
+
+constexpr const char* k_instance_key = "instance";
+
+bool is_suspect(const std::string& database) { return ::access(suspect_mark(database).c_str(), F_OK) == 0; }
+
+void check_all_pages(const Db& db) {
+    Stmt check = db.prepare("PRAGMA quick_check(1)");
+    if (check.step() && check.text() == "ok") return;
+    throw DamagedDatabase(ErrorCode::io_error, db.path() + " is damaged");
+}
+
+std::optional<Opened> open_current(const Layout& layout, std::span<const Migration> known, Db::Access access) {
+    if (is_suspect(layout.database())) return std::nullopt;
+    auto identity = read_identity(layout.identity());
+    if (!identity) return std::nullopt;
+    auto db = std::make_unique<Db>(layout.database(), access);
+    if (schema_of(*db, known) != SchemaStatus::current) return std::nullopt;
+    return Opened{std::move(db), std::move(*identity), {}};
+}
+
+// Returns the new name, after moving the database and its journals: a write-ahead log that stayed would be applied to
+// the next database of this name.
+std::string set_aside(const std::string& database) {
+    std::string aside = database + ".broken-" + format_rfc3339(wall_now_ms());
+    for (int count = 2; ::access(aside.c_str(), F_OK) == 0; ++count) {
+        aside = database + ".broken-" + format_rfc3339(wall_now_ms()) + "-" + std::to_string(count);
+    }
+    for (const char* suffix : {"-wal", "-shm", "-journal"}) ::rename((database + suffix).c_str(), (aside + suffix).c_str());
+    if (::rename(database.c_str(), aside.c_str()) != 0) throw errno_error("cannot set " + database + " aside");
+    return aside;
+}
+
+std::unique_ptr<Db> open_and_migrate(const Layout& layout, std::span<const Migration> known) {
+    auto db = std::make_unique<Db>(layout.database(), Db::Access::read_write);
+    if (is_suspect(layout.database())) check_all_pages(*db);
+    if (schema_of(*db, known) != SchemaStatus::current) migrate(*db, known);
+    return db;
+}
+
+// The database keeps a copy of the id, so that either one can be lost.
+std::optional<std::string> instance_in(const Db& db) {
+    Stmt stmt = db.prepare("SELECT value FROM meta WHERE key = ?");
+    if (!stmt.bind(k_instance_key).step()) return std::nullopt;
+    std::string id = stmt.text();
+    if (!is_instance_id(id)) return std::nullopt;
+    return id;
+}
+
+Identity settle_identity(const Layout& layout, Db& db) {
+    auto identity = read_identity(layout.identity());
+    const auto copy = instance_in(db);
+    if (!identity) {
+        identity = Identity{copy ? *copy : new_instance_id(), machine_id()};
+        write_identity(layout.identity(), *identity);
+    }
+    if (copy != identity->instance) {
+        db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)").bind(k_instance_key, identity->instance).run();
+    }
+    return *identity;
+}
+
+} // namespace
+
+Opened open_database(const Layout& layout, std::span<const Migration> known) {
+    try {
+        if (auto opened = open_current(layout, known, Db::Access::read_write)) return std::move(*opened);
+    } catch (const DamagedDatabase&) {
+        // Decided below, where nobody else can be setting the same file aside.
+    }
+    const FileLock lock = FileLock::acquire(layout.locks() + "/schema");
+    Opened opened;
+    try {
+        opened.db = open_and_migrate(layout, known);
+    } catch (const DamagedDatabase& error) {
+        const std::string aside = set_aside(layout.database());
+        opened.db = open_and_migrate(layout, known);
+        opened.warning = error.message() + "; it was set aside as " + aside + " and a new one was started";
+    }
+    ::unlink(suspect_mark(layout.database()).c_str());
+    opened.identity = settle_identity(layout, *opened.db);
+    return opened;
+}
+
+Opened open_database_for_lookup(const Layout& layout, std::span<const Migration> known) {
+    try {
+        if (auto opened = open_current(layout, known, Db::Access::read_only)) return std::move(*opened);
+    } catch (const Error&) {
+        // Whatever it is, opening for writing repairs it or says it.
+    }
+    return {};
+}
+
+} // namespace sandbox::state

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state/store.hpp"
+
+#include "state/opening.hpp"
+#include "state/store_impl.hpp"
+
+#include <utility>
+
+namespace sandbox::state {
+
+Store::Impl::Use Store::Impl::reading() { return {std::unique_lock(mutex), *db}; }
+
+Store::Impl::Use Store::Impl::writing() {
+    std::unique_lock lock(mutex);
+    if (is_read_only) {
+        Opened opened = open_database(layout, migrations());
+        db = std::move(opened.db);
+        identity = std::move(opened.identity);
+        if (warning.empty()) warning = std::move(opened.warning);
+        is_read_only = false;
+    }
+    return {std::move(lock), *db};
+}
+
+Store::Store(std::unique_ptr<Impl> impl) : m_impl(std::move(impl)) {}
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+Store::~Store() = default;
+
+Store Store::open(const std::string& directory) {
+    auto impl = std::make_unique<Impl>();
+    impl->layout = Layout{directory};
+    secure_state_directory(directory);
+    make_directories(impl->layout.locks(), 0700);
+    make_directories(impl->layout.sessions(), 0700);
+    Opened opened = open_database(impl->layout, migrations());
+    impl->identity = std::move(opened.identity);
+    impl->warning = std::move(opened.warning);
+    impl->db = std::move(opened.db);
+    return Store(std::move(impl));
+}
+
+Store Store::open_for_lookup(const std::string& directory) {
+    auto impl = std::make_unique<Impl>();
+    impl->layout = Layout{directory};
+    Opened opened = open_database_for_lookup(impl->layout, migrations());
+    if (!opened.db) return open(directory);
+    secure_state_directory(directory);
+    impl->identity = std::move(opened.identity);
+    impl->db = std::move(opened.db);
+    impl->is_read_only = true;
+    return Store(std::move(impl));
+}
+
+const std::string& Store::directory() const { return m_impl->layout.directory; }
+const std::string& Store::warning() const { return m_impl->warning; }
+const std::string& Store::instance() const { return m_impl->identity.instance; }
+bool Store::is_on_its_machine() const { return m_impl->identity.machine == machine_id(); }
+
+void Store::adopt_machine() {
+    const auto use = m_impl->writing();
+    const Identity adopted{m_impl->identity.instance, machine_id()};
+    write_identity(m_impl->layout.identity(), adopted);
+    m_impl->identity.machine = adopted.machine;
+}
+
+std::string Store::session_directory(std::string_view id) const {
+    check_id_is_file_name(id);
+    return m_impl->layout.session(id);
+}
+
+} // namespace sandbox::state
