@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// What holds between keys, checked once everything is known.
+#include "domain/manifest_decode.hpp"
+#include "domain/manifest_paths.hpp"
+#include "domain/names.hpp"
+#include "domain/units.hpp"
+
+#include "util/text.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <initializer_list>
+
+namespace sandbox::domain {
+namespace {
+
+constexpr auto k_longest_life = std::chrono::hours(24 * 365);
+
+// An Error at the first of `paths` that was given, or at no place when all are defaults.
+Error error_at(const YamlNode& root, std::initializer_list<std::string_view> paths, const std::string& message) {
+    for (const std::string_view path : paths) {
+        const YamlNode* node = &root;
+        const YamlNode::Entry* entry = nullptr;
+        for (const auto& name : split(path, '.')) {
+            entry = node == nullptr ? nullptr : node->find(name);
+            node = entry == nullptr ? nullptr : entry->value.get();
+        }
+        if (entry != nullptr) return Field{std::string(path), entry->mark, *entry->value}.error(message);
+    }
+    return Error(ErrorCode::manifest_invalid, fmt::format("{}: {}", *paths.begin(), message));
+}
+
+void check_lifecycle(const YamlNode& root, const Manifest& manifest) {
+    const Lifecycle& lifecycle = manifest.lifecycle;
+    if (lifecycle.ttl.count() <= 0) {
+        throw error_at(root, {"lifecycle.ttl"}, "0 would end the session before it starts")
+            .hint("every session has an end; the longest is 365d, and `sandbox extend` moves it");
+    }
+    if (lifecycle.ttl > k_longest_life) throw error_at(root, {"lifecycle.ttl"}, "it is longer than 365d");
+    if (lifecycle.idle_timeout > k_longest_life) {
+        throw error_at(root, {"lifecycle.idleTimeout"}, "it is longer than 365d").hint("0 is no idle time-out");
+    }
+    if (manifest.limits.timeout > lifecycle.ttl) {
+        throw error_at(root, {"limits.timeout", "lifecycle.ttl"},
+                       fmt::format("the time-out of {} is longer than the session lives ({})",
+                                   format_duration_exact(manifest.limits.timeout),
+                                   format_duration_exact(lifecycle.ttl)))
+            .hint("raise lifecycle.ttl (--ttl)");
+    }
+}
+
+void check_workspace(const YamlNode& root, const Manifest& manifest) {
+    const Workspace& workspace = manifest.workspace;
+    if (workspace.mode == WorkspaceMode::persistent) {
+        if (workspace.id.empty()) {
+            throw error_at(root, {"workspace.mode"}, "a persistent workspace needs a name")
+                .hint("workspace: {mode: persistent, id: NAME}, or just workspace: NAME");
+        }
+        if (workspace.readonly && !manifest.seeds.empty()) {
+            throw error_at(root, {"workspace.readonly"}, "files and directories cannot be put into a read-only workspace");
+        }
+        return;
+    }
+    const Workspace plain;
+    const std::array<std::pair<std::string_view, bool>, 5> given{{
+        {"workspace.id", !workspace.id.empty()},
+        {"workspace.shared", workspace.shared != plain.shared},
+        {"workspace.readonly", workspace.readonly != plain.readonly},
+        {"workspace.create", workspace.create != plain.create},
+        {"workspace.destroyOnSessionDestroy",
+         workspace.destroy_on_session_destroy != plain.destroy_on_session_destroy},
+    }};
+    for (const auto& [path, is_given] : given) {
+        if (is_given) throw error_at(root, {path}, "an ephemeral workspace has no such setting");
+    }
+}
+
+void check_mounts(const YamlNode& root, const Manifest& manifest) {
+    constexpr std::array<std::string_view, 4> taken{"/.sandbox", "/proc", "/sys", "/dev"};
+    for (const std::string_view path : taken) {
+        if (is_below(manifest.workdir, path)) {
+            throw error_at(root, {"workdir"}, fmt::format("the workspace cannot be mounted in {}", path));
+        }
+    }
+    for (const auto& [path, bytes] : manifest.tmpfs) {
+        if (is_below(manifest.workdir, path)) {
+            throw error_at(root, {"tmpfs", "workdir"}, fmt::format("{} would hide the workspace", printable(path)));
+        }
+        if (is_below(path, "/.sandbox") || is_below(path, "/proc") || is_below(path, "/sys") || path == "/dev") {
+            throw error_at(root, {"tmpfs"}, fmt::format("nothing can be mounted at {}", printable(path)));
+        }
+    }
+}
+
+} // namespace
+
+void check_manifest(const YamlNode& root, const Manifest& manifest) {
+    if (manifest.image.empty()) {
+        throw Error(ErrorCode::manifest_invalid, "no image is given")
+            .hint("write image: NAME in the manifest, or give --image NAME");
+    }
+    // Arguments are looked up by id first, so such a name could never be reached.
+    if (is_session_id(manifest.name)) {
+        throw error_at(root, {"name"}, fmt::format("\"{}\" looks like a session id", printable(manifest.name)));
+    }
+    if (!manifest.publish.empty() && manifest.network == NetworkMode::none) {
+        throw error_at(root, {"publish", "network"}, "ports are published, and the session has no network")
+            .hint("set network: bridge (--network bridge)");
+    }
+    check_lifecycle(root, manifest);
+    check_workspace(root, manifest);
+    check_mounts(root, manifest);
+}
+
+} // namespace sandbox::domain

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys whose value is a map or a list of small things: env, labels, tmpfs, publish, capabilities.
+#include "domain/manifest_decode.hpp"
+#include "domain/manifest_paths.hpp"
+#include "domain/names.hpp"
+
+#include "util/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace sandbox::domain {
+namespace {
+
+// Of capabilities(7); what an older kernel does not know, its engine refuses by name.
+constexpr std::array<std::string_view, 42> k_capabilities{
+    "ALL", "AUDIT_CONTROL", "AUDIT_READ", "AUDIT_WRITE", "BLOCK_SUSPEND", "BPF", "CHECKPOINT_RESTORE", "CHOWN",
+    "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "FSETID", "IPC_LOCK", "IPC_OWNER", "KILL", "LEASE",
+    "LINUX_IMMUTABLE", "MAC_ADMIN", "MAC_OVERRIDE", "MKNOD", "NET_ADMIN", "NET_BIND_SERVICE", "NET_BROADCAST",
+    "NET_RAW", "PERFMON", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYSLOG", "SYS_ADMIN", "SYS_BOOT", "SYS_CHROOT",
+    "SYS_MODULE", "SYS_NICE", "SYS_PACCT", "SYS_PTRACE", "SYS_RAWIO", "SYS_RESOURCE", "SYS_TIME", "SYS_TTY_CONFIG",
+    "WAKE_ALARM"};
+
+std::string read_capability(const Field& field) {
+    std::string name = read_word(field);
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    if (name.starts_with("CAP_")) name.erase(0, 4);
+    if (std::find(k_capabilities.begin(), k_capabilities.end(), name) != k_capabilities.end()) return name;
+    const std::vector<std::string> known(k_capabilities.begin(), k_capabilities.end());
+    const auto near = nearest(name, known);
+    throw field.error(fmt::format("unknown capability \"{}\"{}", printable(name),
+                                  near ? fmt::format("; did you mean \"{}\"?", *near) : std::string()));
+}
+
+// A literal that is not UTF-8, which a flag may bring and JSON cannot hold.
+EnvValue read_base64(const Field& field) {
+    auto bytes = base64_decode(read_scalar(field));
+    if (!bytes || bytes->find('\0') != std::string::npos) throw field.error("not base64 of a value without NUL");
+    return {EnvValue::Kind::literal, *std::move(bytes)};
+}
+
+EnvValue read_reference(const Field& field, const DecodeContext& context) {
+    check_known(field, {"fromEnv", "fromFile", "base64"});
+    if (field.node.entries.size() != 1) throw field.error("give one of fromEnv, fromFile and base64");
+    if (const auto* base64 = field.node.find("base64")) return read_base64(entry_of(field, *base64));
+    const auto* from_env = field.node.find("fromEnv");
+    const auto* from_file = field.node.find("fromFile");
+    if (from_env != nullptr) {
+        const Field name = entry_of(field, *from_env);
+        std::string variable = read_word(name);
+        at_field(name, [&] { check_env_name(variable); });
+        return {EnvValue::Kind::from_env, std::move(variable)};
+    }
+    const Field path = entry_of(field, *from_file);
+    return {EnvValue::Kind::from_file, resolve_host_path(path, read_scalar(path, "a path"), context.allowed_paths)};
+}
+
+std::uint16_t read_port(const Field& field) {
+    std::string text = read_scalar(field, "a port");
+    if (text.find(':') != std::string::npos) {
+        throw field.error(fmt::format("\"{}\" names a port of the host", printable(text)))
+            .hint("give the session's port alone: the engine chooses a free one on the host's loopback, "
+                  "and `sandbox ports` shows it");
+    }
+    if (text.ends_with("/tcp")) text.resize(text.size() - 4);
+    std::uint16_t port = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), port);
+    if (failure == std::errc() && end == text.data() + text.size() && port > 0) return port;
+    throw field.error(fmt::format("\"{}\" is not a TCP port from 1 to 65535", printable(text)));
+}
+
+} // namespace
+
+void read_env(const Field& field, Manifest& manifest, const DecodeContext& context) {
+    require_map(field);
+    for (const auto& entry : field.node.entries) {
+        const Field value = entry_of(field, entry);
+        try {
+            check_env_name(entry.key);
+        } catch (const Error& failure) {
+            throw located(entry.mark, failure.message()).hint(failure.hint());
+        }
+        if (value.node.is(YamlNode::Kind::map)) {
+            manifest.env[entry.key] = read_reference(value, context);
+            continue;
+        }
+        if (value.node.is(YamlNode::Kind::null)) throw value.error("no value").hint("the empty value is written \"\"");
+        const std::string& text = read_scalar(value, "text or a reference");
+        if (text.find('\0') != std::string::npos) throw value.error("a NUL byte cannot be in the environment");
+        manifest.env[entry.key] = {EnvValue::Kind::literal, text};
+    }
+}
+
+void read_labels(const Field& field, Manifest& manifest) {
+    require_map(field);
+    for (const auto& entry : field.node.entries) {
+        const Field value = entry_of(field, entry);
+        const std::string& text = read_scalar(value);
+        at_field(value, [&] { check_label(entry.key, text); });
+        manifest.labels[entry.key] = text;
+    }
+}
+
+void read_tmpfs(const Field& field, Manifest& manifest) {
+    require_map(field);
+    for (const auto& entry : field.node.entries) {
+        const Field value = entry_of(field, entry);
+        const std::string path = at_field(value, [&] { return normalise_container_path(entry.key); });
+        // A size of 0 is no limit to the kernel, which would be all of the host's memory.
+        const std::uint64_t bytes = read_size(value, 1);
+        if (!manifest.tmpfs.emplace(path, bytes).second) throw value.error("this path is given twice");
+    }
+}
+
+void read_publish(const Field& field, Manifest& manifest) {
+    require_list(field);
+    for (std::size_t i = 0; i < field.node.items.size(); ++i) {
+        const Field item = element_of(field, i);
+        const std::uint16_t port = read_port(item);
+        if (std::find(manifest.publish.begin(), manifest.publish.end(), port) != manifest.publish.end()) {
+            throw item.error(fmt::format("port {} is given twice", port));
+        }
+        manifest.publish.push_back(port);
+    }
+}
+
+std::vector<std::string> read_capabilities(const Field& field) {
+    require_list(field);
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < field.node.items.size(); ++i) names.push_back(read_capability(element_of(field, i)));
+    return names;
+}
+
+} // namespace sandbox::domain
