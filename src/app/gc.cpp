@@ -148,7 +148,9 @@ GcReport collect_garbage(Context& context, const domain::GcPolicy& policy, DryRu
     if (!store.is_on_its_machine()) {
         report.warnings.push_back("this state directory was made on another machine; orphans are left alone");
     }
+    const std::size_t before = report.warnings.size();
     const auto plan = domain::plan_gc(gather_gc_facts(context, report.warnings), policy);
+    report.engine_missing = report.warnings.size() > before;
     Collector collector(context, policy);
     for (const auto& item : plan) {
         GcOutcome outcome{item, false, {}};

@@ -23,6 +23,7 @@ struct GcOutcome {
 struct GcReport {
     bool another_at_work = false; // nothing was done then
     std::vector<GcOutcome> outcomes;
+    bool engine_missing = false;       // an engine that should have been looked at did not answer
     std::vector<std::string> warnings; // engines that did not answer, a moved state directory
 };
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run.hpp"
+
+#include "cli/documents.hpp"
+#include "cli/help.hpp"
+#include "cli/output.hpp"
+#include "cli/parse.hpp"
+#include "cli/verbs.hpp"
+#include "util/error.hpp"
+
+#include <csignal>
+
+namespace sandbox::cli {
+namespace {
+
+constexpr int k_own_failure = 125;
+
+int run_line(const std::vector<std::string>& line) {
+    ParsedLine parsed = parse_line(line);
+    if (parsed.wants_version) {
+        Invocation call({}, {});
+        return k_version.run(call);
+    }
+    if (parsed.wants_help) {
+        if (parsed.command != nullptr) print_out(help_for(*parsed.command));
+        else print_out(parsed.group.empty() ? overview() : group_help(parsed.group));
+        return 0;
+    }
+    Invocation call(std::move(parsed.options), std::move(parsed.arguments));
+    return parsed.command->run(call);
+}
+
+int fail(const std::vector<std::string>& line, const Error& error) {
+    if (error.signal() == SIGPIPE) return error.exit_status();
+    const ParsedLine known = find_verb(line);
+    print_error(error);
+    try {
+        if (known.json) print_out(error_document(error));
+    } catch (const Error&) {
+        // Nobody reads the document; the status still tells.
+    }
+    const bool passes = known.command != nullptr && known.command->status == StatusRule::passed_through;
+    return passes && error.signal() == 0 ? k_own_failure : error.exit_status();
+}
+
+} // namespace
+
+int run(const std::vector<std::string>& line) {
+    // A reader that went away is an error of the write, which each command turns into its own clean end.
+    ::signal(SIGPIPE, SIG_IGN);
+    try {
+        return run_line(line);
+    } catch (const Error& error) {
+        return fail(line, error);
+    } catch (const std::exception& error) {
+        return fail(line, Error(ErrorCode::internal, error.what()).hint("this is a bug in sandbox"));
+    }
+}
+
+} // namespace sandbox::cli

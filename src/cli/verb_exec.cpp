@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/capture.hpp"
+#include "app/exec.hpp"
+#include "cli/documents.hpp"
+#include "cli/manifest_options.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/verbs.hpp"
+#include "domain/units.hpp"
+#include "util/fs.hpp"
+#include "util/terminal.hpp"
+#include "util/text.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace sandbox::cli {
+namespace {
+
+constexpr int k_own_failure = 125;
+
+std::vector<Option> options() {
+    return {{"interactive", 'i', "", "pass standard input on, its end included"},
+            {"tty", 't', "", "give the command a terminal"},
+            {"env", 'e', "NAME=VALUE", "set a variable; NAME alone takes it from here", true},
+            {"env-file", 0, "FILE", "variables from a file of NAME=VALUE lines", true},
+            {"workdir", 'w', "DIR", "where the command starts, relative to the session's workdir"},
+            {"timeout", 0, "DURATION", "end the command and all it started after this long (status 124)"},
+            {"result", 0, "FILE", "write how it ended as JSON to FILE or /dev/fd/N, beside the untouched streams"}};
+}
+
+void add_env(channel::Environment& env, const std::string& text) {
+    const auto complete = complete_env(text);
+    if (!complete) return;
+    const auto equals = complete->find('=');
+    env.emplace_back(complete->substr(0, equals), complete->substr(equals + 1));
+}
+
+channel::WindowSize window_size() {
+    const TerminalSize size = terminal_size(is_terminal(STDOUT_FILENO) ? STDOUT_FILENO : STDIN_FILENO);
+    return {size.rows, size.columns};
+}
+
+void want_tty(const Invocation& call, channel::ExecRequest& request) {
+    if (!call.has("tty")) return;
+    if (call.json()) throw Error(ErrorCode::usage, "-t and --json do not go together");
+    if (request.stdin_open && !is_terminal(STDIN_FILENO)) {
+        throw Error(ErrorCode::usage, "-t with -i needs a terminal on standard input").hint("leave -t out in scripts and CI");
+    }
+    request.tty = window_size();
+    const char* term = std::getenv("TERM");
+    request.term = term != nullptr && *term != '\0' ? term : "xterm";
+}
+
+channel::ExecRequest request_from(const Invocation& call, const domain::Manifest& manifest) {
+    channel::ExecRequest request;
+    request.argv.assign(call.arguments().begin() + 1, call.arguments().end());
+    request.stdin_open = call.has("interactive");
+    for (const auto& file : call.values("env-file")) {
+        for (const auto& text : read_env_file(file)) add_env(request.env, text);
+    }
+    for (const auto& text : call.values("env")) add_env(request.env, text);
+    request.cwd = call.value("workdir").value_or("");
+    request.timeout = manifest.limits.timeout;
+    if (const auto text = call.value("timeout")) request.timeout = domain::parse_duration(*text);
+    want_tty(call, request);
+    return request;
+}
+
+// Writes the result where --result says: whole or not at all for a file, straight for a descriptor.
+void write_result(const std::string& path, const std::string& document) {
+    if (path.starts_with("/dev/fd/")) {
+        const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+        if (!file) throw errno_error("--result " + printable(path));
+        write_all(file.get(), document);
+        return;
+    }
+    AtomicFile file(AT_FDCWD, path, 0644);
+    write_all(file.fd(), document);
+    file.publish();
+}
+
+// The streams of one exec: passed on as they come, or kept within the session's maxOutput, or both.
+class Streams {
+  public:
+    Streams(bool passes, std::optional<std::uint64_t> limit) : m_passes(passes) {
+        if (!limit) return;
+        m_out.emplace(*limit);
+        m_err.emplace(*limit);
+    }
+
+    void take(channel::OutputStream stream, std::string_view bytes) {
+        const bool is_out = stream == channel::OutputStream::out;
+        if (auto& kept = is_out ? m_out : m_err) kept->add(bytes);
+        if (!m_passes) return;
+        try {
+            write_all(is_out ? STDOUT_FILENO : STDERR_FILENO, bytes);
+        } catch (const Error&) {
+            // The reader went away: the command ends as it would at the left of a pipe.
+            if (errno == EPIPE) throw Error(ErrorCode::interrupted, "the output's reader went away").signal(SIGPIPE);
+            throw;
+        }
+    }
+
+    void fill(ExecDocument& document) const {
+        if (m_out) document.out = m_out->text();
+        if (m_err) document.err = m_err->text();
+    }
+
+  private:
+    bool m_passes;
+    std::optional<app::Capture> m_out;
+    std::optional<app::Capture> m_err;
+};
+
+// One exec from the words to the exit status; what it learns on the way is what --json and --result tell.
+class ExecRun {
+  public:
+    explicit ExecRun(Invocation& call) : m_call(call), m_result_path(call.value("result")) {}
+
+    int run() {
+        try {
+            attempt();
+        } catch (const Error& error) {
+            m_document.error = error;
+            m_document.exit_code = error.signal() > 0 ? error.exit_status() : k_own_failure;
+        }
+        report();
+        return m_document.exit_code;
+    }
+
+  private:
+    void attempt();
+    void report();
+
+    Invocation& m_call;
+    std::optional<std::string> m_result_path;
+    std::optional<Streams> m_streams;
+    std::optional<channel::ExecResult> m_result;
+    ExecDocument m_document;
+};
+
+void ExecRun::attempt() {
+    const auto target = app::open_for_exec(m_call.context(), m_call.arguments().front());
+    const auto request = request_from(m_call, target.manifest);
+    const bool captures = m_call.json() || m_result_path;
+    m_streams.emplace(!m_call.json(), captures ? std::optional(target.manifest.limits.max_output) : std::nullopt);
+    std::optional<RawTty> raw;
+    if (request.tty && is_terminal(STDIN_FILENO) && request.stdin_open) raw.emplace(STDIN_FILENO);
+    channel::ExecIo io;
+    io.stdin_fd = request.stdin_open ? STDIN_FILENO : -1;
+    io.on_output = [this](channel::OutputStream stream, std::string_view bytes) { m_streams->take(stream, bytes); };
+    io.window_size = window_size;
+    m_result = app::exec_in_session(m_call.context(), target, request, io);
+    m_document.result = &*m_result;
+    m_document.exit_code = app::exec_exit_status(*m_result);
+    m_document.error = app::exec_error(*m_result, request);
+}
+
+void ExecRun::report() {
+    const bool is_quiet_end = m_document.error && m_document.error->signal() > 0;
+    if (m_document.error && !is_quiet_end) print_error(*m_document.error);
+    if (!m_call.json() && !m_result_path) return;
+    if (m_streams) m_streams->fill(m_document);
+    const std::string document = exec_document(m_document);
+    if (m_result_path) write_result(*m_result_path, document);
+    if (m_call.json()) print_out(document);
+}
+
+int run(Invocation& call) { return ExecRun(call).run(); }
+
+} // namespace
+
+const Command k_exec{
+    .name = "exec",
+    .alias = "",
+    .group = "sessions",
+    .summary = "run a command in a session and end with its status",
+    .usage = "[OPTIONS] SESSION [--] COMMAND [ARG...]",
+    .min_arguments = 2,
+    .max_arguments = SIZE_MAX,
+    .stops_at_first_argument = true,
+    .status = StatusRule::passed_through,
+    .options = options,
+    .examples = [] {
+        return std::vector<std::string_view>{"sandbox exec $S -- make test", "sandbox exec -it $S sh",
+                                             "tar -c src | sandbox exec -i $S -- tar -x",
+                                             "sandbox exec --json --timeout 90s $S -- pytest"};
+    },
+    .details = "The status is the command's own, 128+n when signal n ended it; 124 on a time-out, 125 for sandbox's own\n"
+               "failures, 126 when it is not executable, 127 when it is not found. When the call ends by a time-out, a\n"
+               "signal or because its caller is gone, nothing that the command started goes on.",
+    .run = run};
+
+} // namespace sandbox::cli

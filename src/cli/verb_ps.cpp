@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/observe.hpp"
+#include "app/sessions.hpp"
+#include "cli/documents.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/verbs.hpp"
+#include "domain/units.hpp"
+#include "util/text.hpp"
+#include "util/time.hpp"
+
+#include <cstdint>
+
+namespace sandbox::cli {
+namespace {
+
+using app::SessionView;
+
+std::vector<Option> ps_options() {
+    return {label_option(),
+            all_owners_option(),
+            {"all", 'a', "", "those destroyed or expired within the last 7 days too"},
+            {"ids", 'q', "", "only the ids, one a line"}};
+}
+
+std::string duration_cell(const std::optional<std::int64_t>& milliseconds) {
+    return milliseconds ? format_duration(Milliseconds(*milliseconds)) : "";
+}
+
+// Columns as data: what `ps` shows of a session.
+struct Column {
+    const char* header;
+    std::string (*cell)(const SessionView&);
+};
+
+const std::vector<Column>& columns() {
+    static const std::vector<Column> all{
+        {"ID", [](const SessionView& view) { return view.row.id; }},
+        {"NAME", [](const SessionView& view) { return view.row.name; }},
+        {"STATE", [](const SessionView& view) {
+             return std::string(state::state_name(view.state)) + (view.engine_answered ? "" : "?");
+         }},
+        {"AGE", [](const SessionView& view) { return format_duration(Milliseconds(view.age_ms)); }},
+        {"LEFT", [](const SessionView& view) { return duration_cell(view.time_left_ms); }},
+        {"IDLE LEFT", [](const SessionView& view) {
+             return view.agent && view.agent->operations > 0 ? "busy" : duration_cell(view.idle_left_ms);
+         }},
+        {"IMAGE", [](const SessionView& view) { return view.row.image; }},
+        {"WORKSPACE", [](const SessionView& view) {
+             return view.row.workspace_id.empty() ? std::string("ephemeral") : view.row.workspace_id;
+         }},
+        {"OWNER", [](const SessionView& view) { return view.row.owner; }}};
+    return all;
+}
+
+std::string sessions_table(const std::vector<SessionView>& views) {
+    std::vector<std::string> header;
+    for (const auto& column : columns()) header.emplace_back(column.header);
+    std::vector<std::vector<std::string>> rows;
+    for (const auto& view : views) {
+        auto& row = rows.emplace_back();
+        for (const auto& column : columns()) row.push_back(column.cell(view));
+    }
+    return table(header, rows);
+}
+
+void say_where_it_looked(Invocation& call) {
+    const std::string whose = call.has("all-owners") ? "any owner" : "owner " + call.context().owner();
+    say("no sessions of " + whose + " in " + call.context().store().directory());
+}
+
+int run_ps(Invocation& call) {
+    state::Store::Filter filter;
+    if (!call.has("all-owners")) filter.owner = call.context().owner();
+    filter.labels = call.labels();
+    filter.include_closed = call.has("all");
+    const auto rows = call.context().store().list(filter);
+    if (call.has("ids") && !call.json()) {
+        std::string ids;
+        for (const auto& row : rows) ids += row.id + "\n";
+        print_out(ids);
+        return 0;
+    }
+    std::vector<std::string> warnings;
+    const auto views = app::observe(call.context(), rows, warnings);
+    for (const auto& warning : warnings) say("warning: " + warning);
+    if (call.json()) print_out(sessions_document(views));
+    else if (!views.empty()) print_out(sessions_table(views));
+    else if (!call.quiet()) say_where_it_looked(call);
+    return 0;
+}
+
+std::string inspect_text(const SessionView& view) {
+    const auto& row = view.row;
+    std::vector<std::vector<std::string>> rows;
+    for (const auto& column : columns()) rows.push_back({column.header, column.cell(view)});
+    rows.push_back({"CREATED", format_rfc3339(row.created_ms)});
+    rows.push_back({"EXPIRES", row.expires_ms > 0 ? format_rfc3339(row.expires_ms) : ""});
+    if (row.closed_ms > 0) rows.push_back({"CLOSED", format_rfc3339(row.closed_ms)});
+    if (!row.reason.empty()) rows.push_back({"REASON", row.reason});
+    rows.push_back({"ENGINE", row.endpoint});
+    rows.push_back({"CONTAINER", row.container_name});
+    rows.push_back({"CHANNEL", row.channel == state::ChannelKind::socket ? "socket" : "bridge"});
+    if (view.agent) rows.push_back({"PROCESSES", std::to_string(view.agent->processes)});
+    for (const auto& [key, value] : row.labels) rows.push_back({"LABEL " + key, value});
+    return table({"FIELD", "VALUE"}, rows);
+}
+
+int run_inspect(Invocation& call) {
+    std::vector<state::SessionRow> rows;
+    for (const auto& name : call.arguments()) {
+        rows.push_back(app::find_session(call.context().store(), call.context().owner(), name));
+    }
+    std::vector<std::string> warnings;
+    const auto views = app::observe(call.context(), std::move(rows), warnings);
+    for (const auto& warning : warnings) say("warning: " + warning);
+    if (call.json()) {
+        print_out(inspect_document(views));
+        return 0;
+    }
+    std::string text;
+    for (const auto& view : views) text += (text.empty() ? "" : "\n") + inspect_text(view);
+    print_out(text);
+    return 0;
+}
+
+} // namespace
+
+const Command k_ps{
+    .name = "ps",
+    .alias = "ls",
+    .group = "sessions",
+    .summary = "list sessions as they really are",
+    .usage = "[OPTIONS]",
+    .options = ps_options,
+    .examples = [] {
+        return std::vector<std::string_view>{"sandbox ps", "sandbox ps --json -l app=ci", "sandbox ps --all-owners"};
+    },
+    .details = "Looking never counts as activity. A state with a question mark is the last one known: the engine did not\n"
+               "answer. \"lost\" is a container gone before its time; sandbox destroy or gc clears what is left.",
+    .run = run_ps};
+
+const Command k_inspect{
+    .name = "inspect",
+    .alias = "",
+    .group = "sessions",
+    .summary = "show all that is known of sessions",
+    .usage = "SESSION...",
+    .min_arguments = 1,
+    .max_arguments = SIZE_MAX,
+    .options = no_options,
+    .examples = [] { return std::vector<std::string_view>{"sandbox inspect web", "sandbox inspect --json web"}; },
+    .details = "",
+    .run = run_inspect};
+
+} // namespace sandbox::cli
