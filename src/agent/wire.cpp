@@ -112,6 +112,7 @@ void Decoder::make_room(std::size_t wanted) {
         m_capacity = std::max(2 * held, held + wanted);
         auto bigger = std::make_unique_for_overwrite<char[]>(m_capacity);
         std::copy_n(m_buffer.get() + m_begin, held, bigger.get());
+        if (m_buffer) ::explicit_bzero(m_buffer.get(), m_end);
         m_buffer = std::move(bigger);
     }
     m_begin = 0;
@@ -138,10 +139,7 @@ std::optional<Frame> Decoder::next() {
     return Frame{view->type, std::string(view->payload)};
 }
 
-void Decoder::wipe() {
-    if (m_buffer) ::explicit_bzero(m_buffer.get(), m_capacity);
-    m_begin = m_end = 0;
-}
+void Decoder::wipe_taken() { ::explicit_bzero(m_buffer.get(), m_begin); }
 
 FramedStream::FramedStream(std::unique_ptr<Stream> stream, std::string_view already_read) : m_stream(std::move(stream)) {
     m_decoder.feed(already_read);

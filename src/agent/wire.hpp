@@ -126,8 +126,8 @@ class Decoder {
     bool is_between_frames() const { return m_begin == m_end; }
     // What was fed and not taken yet. With it another decoder can go on.
     std::string_view waiting() const { return {m_buffer.get() + m_begin, m_end - m_begin}; }
-    // Overwrites what the buffer held: it carried a secret.
-    void wipe();
+    // Overwrites the frames taken so far: one of them carried a secret. Ends views.
+    void wipe_taken();
 
   private:
     void make_room(std::size_t wanted);

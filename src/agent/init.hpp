@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// PID 1 of a session's container: takes the set-up, accepts connections, forks one worker for each operation, keeps the
+// deadlines, and reaps. Single-threaded, never blocks on a client. Split by topic:
+// init.cpp the loop, init_setup.cpp the hand-shake, init_serve.cpp requests, init_children.cpp workers, orphans and the end.
+//
+//   return Init(InitOptions{}).run();
+#pragma once
+
+#include "agent/bridge.hpp"
+#include "agent/deadlines.hpp"
+#include "agent/exec_worker.hpp"
+#include "agent/oom.hpp"
+#include "agent/pending.hpp"
+#include "agent/processes.hpp"
+#include "agent/secret.hpp"
+
+#include <list>
+#include <poll.h>
+#include <string>
+#include <vector>
+
+namespace sandbox::agent {
+
+struct InitOptions {
+    std::string channel = "/.sandbox/channel";
+    std::string bridge = std::string(k_bridge_name);
+    std::int64_t handshake_ms = 30'000; // without a set-up by then there is no session
+};
+
+class Init {
+  public:
+    explicit Init(InitOptions options);
+    // Serves until the session ends; returns the exit status.
+    int run();
+
+  private:
+    struct Worker {
+        pid_t pid = -1;
+        Operation operation{};
+        Fd control;
+        // PID 1's own copy of the connection: a killed worker's client hears of the end only once its orphans are gone.
+        Fd connection;
+        pid_t bridge = 0;
+        bool is_done = false; // the client has been served
+        bool is_purged = false;
+        bool is_dead = false;
+        int stops = 0;
+    };
+
+    // init.cpp
+    void poll_once();
+    void handle_signals();
+    void arm_timer(std::int64_t at);
+    std::int64_t next_event() const;
+    void accept_all();
+    void accept_from(const Fd& listener, Origin origin);
+    void drop_overdue(std::int64_t now);
+    bool is_time_up();
+
+    // init_setup.cpp
+    void connect_hello();
+    HelloMessage hello(const std::string& nonce) const;
+    bool take_setup(Pending& pending, const FrameView& frame);
+    bool take_setup_item(Pending& pending, const FrameView& frame);
+    bool finish_setup(Pending& pending);
+    void choose_home(const std::vector<std::string>& session_environment);
+
+    // init_serve.cpp: false ends the connection, or PID 1's part in it.
+    bool serve(Pending& pending);
+    bool take_frame(Pending& pending, const FrameView& frame);
+    bool take_open(Pending& pending, const OpenMessage& message);
+    bool take_deadline(Pending& pending, const DeadlineMessage& message);
+    bool is_proven(const Pending& pending, std::string_view proof, const Sha256Digest& expected) const;
+    StatusMessage status() const;
+    void start_worker(Pending& pending, Operation operation);
+    [[noreturn]] void run_worker(Pending& pending, Operation operation, Fd control);
+
+    // init_children.cpp
+    void reap();
+    void note_worker_end(Worker& worker, int wait_status);
+    void resume_worker(Worker& worker);
+    void read_control(Worker& worker);
+    void finish_operation(Worker& worker);
+    void purge_orphans();
+    std::vector<pid_t> agent_pids() const;
+    std::vector<Process> outsiders() const;
+    void end_session();
+    void wait_for(std::int64_t until, bool (Init::*is_over)());
+    bool has_no_outsiders();
+    bool has_no_workers();
+
+    InitOptions m_options;
+    Fd m_signals;
+    Fd m_timer;
+    Fd m_bridge;
+    Fd m_listener;
+    OomCounter m_oom;
+    Secret m_secret;
+    Deadlines m_deadlines;
+    ExecContext m_context;
+    bool m_is_set_up = false;
+    bool m_is_ending = false;
+    bool m_has_orphans = false;
+    bool m_home_writable = false;
+    std::string m_home;
+    std::int64_t m_handshake_until = 0;
+    std::int64_t m_armed = -1;
+    std::list<Pending> m_pending;
+    std::list<Worker> m_workers;
+};
+
+} // namespace sandbox::agent

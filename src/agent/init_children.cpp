@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/init.hpp"
+#include "util/time.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace sandbox::agent {
+namespace {
+
+// A worker that somebody keeps stopping is lost; its client must not wait for ever.
+constexpr int k_max_stops = 100;
+constexpr std::int64_t k_farewell_ms = 2000;
+constexpr int k_step_ms = 10;
+
+} // namespace
+
+void Init::reap() {
+    for (;;) {
+        int status = 0;
+        const pid_t pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED);
+        if (pid < 0 && errno == EINTR) continue;
+        if (pid <= 0) break;
+        const auto worker = std::find_if(m_workers.begin(), m_workers.end(), [pid](const Worker& one) { return one.pid == pid; });
+        if (worker == m_workers.end()) {
+            // Only workers are children of PID 1. Any other lost its supervisor, and there may be more of them.
+            if (!WIFSTOPPED(status)) m_has_orphans = true;
+        } else if (WIFSTOPPED(status)) {
+            resume_worker(*worker);
+        } else {
+            note_worker_end(*worker, status);
+        }
+    }
+    m_workers.remove_if([](const Worker& worker) { return worker.is_dead; });
+}
+
+void Init::note_worker_end(Worker& worker, int wait_status) {
+    read_control(worker);
+    const bool is_orderly = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0 && worker.is_done;
+    if (is_orderly) {
+        finish_operation(worker);
+        worker.is_dead = true;
+        return;
+    }
+    // Its pid may be given to another process from now on. The entry stays until its orphans are gone: see purge_orphans().
+    worker.pid = -1;
+    m_has_orphans = true;
+}
+
+void Init::resume_worker(Worker& worker) { ::kill(worker.pid, ++worker.stops > k_max_stops ? SIGKILL : SIGCONT); }
+
+void Init::read_control(Worker& worker) {
+    char message = 0;
+    const ssize_t count = ::recv(worker.control.get(), &message, 1, MSG_DONTWAIT);
+    if (count == 1 && message == k_control_done) {
+        worker.is_done = true;
+        finish_operation(worker);
+    } else if (count == 0) {
+        // It died, or is about to; waitpid(2) says how.
+        worker.control.reset();
+    }
+}
+
+// Once for each worker: when its client is served, or it has failed.
+void Init::finish_operation(Worker& worker) {
+    if (!worker.connection) return;
+    worker.connection.reset();
+    m_deadlines.end_operation(boot_now_ms());
+}
+
+void Init::purge_orphans() {
+    for (Worker& worker : m_workers) worker.is_purged = worker.pid < 0;
+    end_all([this] { return descendants_of(::getpid(), list_processes(), agent_pids()); }, [this] { reap(); });
+    for (Worker& worker : m_workers) {
+        if (!worker.is_purged) continue;
+        finish_operation(worker);
+        worker.is_dead = true;
+    }
+    m_workers.remove_if([](const Worker& worker) { return worker.is_dead; });
+    // A worker that died during the last pass has orphans that no pass has seen.
+    m_has_orphans = std::any_of(m_workers.begin(), m_workers.end(), [](const Worker& worker) { return worker.pid < 0; });
+}
+
+std::vector<pid_t> Init::agent_pids() const {
+    std::vector<pid_t> pids;
+    for (const Worker& worker : m_workers) {
+        if (worker.pid >= 0) pids.push_back(worker.pid);
+        if (worker.bridge > 0) pids.push_back(worker.bridge);
+    }
+    return pids;
+}
+
+// Everything in the container but the agent's own processes, whoever started it.
+std::vector<Process> Init::outsiders() const {
+    std::vector<pid_t> own = agent_pids();
+    own.push_back(::getpid());
+    for (const Pending& pending : m_pending) {
+        if (pending.origin == Origin::bridge) own.push_back(pending.peer);
+    }
+    std::vector<Process> all = list_processes();
+    std::erase_if(all, [&own](const Process& process) {
+        return !process.is_alive() || std::find(own.begin(), own.end(), process.pid) != own.end();
+    });
+    return all;
+}
+
+bool Init::has_no_outsiders() { return outsiders().empty(); }
+
+bool Init::has_no_workers() {
+    return std::all_of(m_workers.begin(), m_workers.end(), [](const Worker& worker) { return worker.is_done || worker.pid < 0; });
+}
+
+// Reaps and listens to the workers until the condition holds or the time is up.
+void Init::wait_for(std::int64_t until, bool (Init::*is_over)()) {
+    while (!(this->*is_over)() && boot_now_ms() < until) {
+        pollfd signals{m_signals.get(), POLLIN, 0};
+        ::poll(&signals, 1, k_step_ms);
+        handle_signals();
+        for (Worker& worker : m_workers) read_control(worker);
+    }
+}
+
+void Init::end_session() {
+    m_listener.reset();
+    m_bridge.reset();
+    m_pending.clear();
+    for (Worker& worker : m_workers) {
+        // The worker ends its own tree and tells its client why.
+        if (!worker.is_done) ::send(worker.control.get(), &k_control_expired, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    std::vector<pid_t> busy;
+    for (const Worker& worker : m_workers) {
+        if (!worker.is_done && worker.pid >= 0) busy.push_back(worker.pid);
+    }
+    const std::vector<Process> all = list_processes();
+    std::vector<pid_t> told;
+    for (const pid_t pid : busy) {
+        for (const Process& process : descendants_of(pid, all)) told.push_back(process.pid);
+    }
+    for (const Process& process : outsiders()) {
+        if (std::find(told.begin(), told.end(), process.pid) == told.end()) send_signal(process, SIGTERM);
+    }
+    wait_for(boot_now_ms() + m_context.grace_ms, &Init::has_no_outsiders);
+    end_all([this] { return outsiders(); }, [this] { reap(); });
+    wait_for(boot_now_ms() + k_farewell_ms, &Init::has_no_workers);
+}
+
+} // namespace sandbox::agent

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/supervisor.hpp"
+
+#include "util/error.hpp"
+#include "util/time.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace sandbox::agent {
+namespace {
+
+// A terminal has no count of bytes on their way from the program to its master side, so that one is read until it has been
+// quiet for a moment, and no further than what can have been on the way.
+constexpr std::int64_t k_terminal_quiet_ms = 30;
+constexpr std::size_t k_terminal_left = 256 << 10;
+
+Fd child_signal_fd() {
+    sigset_t set;
+    ::sigemptyset(&set);
+    ::sigaddset(&set, SIGCHLD);
+    Fd file(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!file) throw errno_error("cannot watch for children");
+    return file;
+}
+
+std::size_t bytes_waiting(int fd) {
+    int count = 0;
+    return ::ioctl(fd, FIONREAD, &count) == 0 && count > 0 ? static_cast<std::size_t>(count) : 0;
+}
+
+} // namespace
+
+Supervisor::Supervisor(WorkerConnection& connection, int control, const ExecContext& context, const ExecMessage& request)
+    : m_connection(connection), m_control(control), m_context(context), m_request(request), m_children(child_signal_fd()),
+      m_outbox(connection.fd()) {
+    m_outputs[1].type = FrameType::stderr_data;
+}
+
+void Supervisor::run(const LeaderSpec& spec) {
+    m_oom_before = m_context.oom != nullptr ? m_context.oom->read() : 0;
+    m_started_at = boot_now_ms();
+    if (m_request.timeout_ms > 0) m_timeout_at = m_started_at + m_request.timeout_ms;
+    try {
+        m_leader = start_leader(spec);
+    } catch (const StartFailure& failure) {
+        m_start_failure = failure;
+        m_leader_ended = true;
+        m_ended_at = boot_now_ms();
+    }
+    m_input = StdinPump(std::move(m_leader.input), spec.tty);
+    m_outputs[0].fd = std::move(m_leader.output);
+    m_outputs[1].fd = std::move(m_leader.errors);
+    serve();
+}
+
+void Supervisor::serve() {
+    while (!(is_over() && is_drained())) {
+        PollSet set = poll_set();
+        if (::poll(set.data(), set.size(), poll_timeout()) < 0 && errno != EINTR) throw errno_error("poll");
+        handle(set);
+        check_deadlines();
+        if (is_over() && !m_is_draining) start_draining();
+    }
+    if (!m_client_lost) send_result();
+}
+
+Supervisor::PollSet Supervisor::poll_set() const {
+    PollSet set{};
+    const auto watch = [&set](Slot slot, int fd, int events) {
+        // A descriptor that nothing is wanted of is left out: poll would report its hang-up again and again.
+        set[slot] = {events != 0 ? fd : -1, static_cast<short>(events), 0};
+    };
+    const bool can_read = m_outbox.is_empty() || m_client_lost;
+    watch(k_client, m_connection.fd(), m_client_lost ? 0 : POLLIN | (m_outbox.is_empty() ? 0 : POLLOUT));
+    watch(k_children, m_children.get(), POLLIN);
+    watch(k_control, m_control, POLLIN);
+    watch(k_input, m_input.fd(), m_input.wants_write() ? POLLOUT : 0);
+    watch(k_output, m_outputs[0].fd.get(), can_read && !m_outputs[0].is_done() ? POLLIN : 0);
+    watch(k_errors, m_outputs[1].fd.get(), can_read && !m_outputs[1].is_done() ? POLLIN : 0);
+    return set;
+}
+
+int Supervisor::poll_timeout() const {
+    std::int64_t next = 0;
+    const std::int64_t quiet_at = m_outbox.is_empty() ? m_quiet_at : 0;
+    for (const std::int64_t at : {m_timeout_at, m_kill_at, quiet_at}) {
+        if (at != 0 && (next == 0 || at < next)) next = at;
+    }
+    if (next == 0) return -1;
+    return static_cast<int>(std::clamp<std::int64_t>(next - boot_now_ms(), 0, 1 << 30));
+}
+
+void Supervisor::handle(const PollSet& set) {
+    if ((set[k_client].revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_client();
+    if ((set[k_client].revents & POLLOUT) != 0) flush();
+    if ((set[k_control].revents & POLLIN) != 0) take_control();
+    if (set[k_input].revents != 0) m_input.write();
+    if (set[k_output].revents != 0) pump(m_outputs[0]);
+    if (set[k_errors].revents != 0) pump(m_outputs[1]);
+    // Last, so that what the leader wrote before it ended is counted by FIONREAD and not raced for.
+    if (set[k_children].revents != 0) reap();
+}
+
+void Supervisor::read_client() {
+    try {
+        if (!m_connection.fill()) return lose_client();
+        while (const auto frame = m_connection.buffered_view()) take_frame(*frame);
+    } catch (const std::exception&) {
+        return lose_client();
+    }
+    if (const std::uint32_t credit = m_input.take_credit(); credit > 0 && !m_client_lost) {
+        m_outbox.add(encode_credit(credit));
+        flush();
+    }
+}
+
+void Supervisor::take_frame(const FrameView& frame) {
+    switch (frame.type) {
+    case FrameType::stdin_data: return m_input.take(frame.payload);
+    case FrameType::signal: return take_signal(static_cast<int>(decode_signal(frame.payload)));
+    case FrameType::resize: {
+        const auto [rows, columns] = decode_resize(frame.payload);
+        const winsize size{static_cast<unsigned short>(rows), static_cast<unsigned short>(columns), 0, 0};
+        if (m_request.tty) ::ioctl(m_outputs[0].fd.get(), TIOCSWINSZ, &size);
+        return;
+    }
+    default: throw WireError("unexpected frame in an exec");
+    }
+}
+
+// The client is gone, or does not speak the protocol, which comes to the same.
+void Supervisor::lose_client() {
+    m_client_lost = true;
+    m_input.close();
+    begin_end(Reason::client_lost, SIGTERM);
+}
+
+void Supervisor::flush() {
+    if (!m_client_lost && !m_outbox.flush()) lose_client();
+}
+
+void Supervisor::pump(Output& output) {
+    if (!output.fd || !(m_outbox.is_empty() || m_client_lost)) return;
+    const std::span<char> room = m_outbox.output_room(output.left.value_or(Outbox::k_chunk));
+    const ssize_t count = ::read(output.fd.get(), room.data(), room.size());
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    // A terminal whose last program is gone says EIO, not end of file.
+    if (count <= 0) return output.fd.reset();
+    output.bytes += static_cast<std::uint64_t>(count);
+    if (output.left) *output.left -= static_cast<std::size_t>(count);
+    if (m_quiet_at != 0) m_quiet_at = boot_now_ms() + k_terminal_quiet_ms;
+    if (m_client_lost) return;
+    m_outbox.add_output(output.type, static_cast<std::size_t>(count));
+    flush();
+}
+
+void Supervisor::start_draining() {
+    m_is_draining = true;
+    m_timeout_at = 0;
+    m_input.close();
+    for (Output& output : m_outputs) {
+        if (output.fd) output.left = m_request.tty ? k_terminal_left : bytes_waiting(output.fd.get());
+    }
+    if (m_request.tty) m_quiet_at = boot_now_ms() + k_terminal_quiet_ms;
+}
+
+bool Supervisor::is_drained() const {
+    if (m_client_lost) return true;
+    const bool is_quiet = m_quiet_at != 0 && m_outbox.is_empty() && boot_now_ms() >= m_quiet_at;
+    const bool is_read = is_quiet || (m_outputs[0].is_done() && m_outputs[1].is_done());
+    return m_is_draining && is_read && m_outbox.is_empty();
+}
+
+void Supervisor::send_result() {
+    m_outbox.add(encode(result()));
+    flush();
+    while (!m_client_lost && !m_outbox.is_empty()) {
+        pollfd client{m_connection.fd(), POLLOUT, 0};
+        ::poll(&client, 1, -1);
+        flush();
+    }
+}
+
+void Supervisor::mind_background() {
+    ::shutdown(m_connection.fd(), SHUT_RDWR);
+    m_outbox.release();
+    m_input.close();
+    std::array<char, 4096> scrap{};
+    for (reap(); m_has_children; reap()) {
+        std::array<pollfd, 3> set{pollfd{m_children.get(), POLLIN, 0}, pollfd{m_outputs[0].fd.get(), POLLIN, 0},
+                                  pollfd{m_outputs[1].fd.get(), POLLIN, 0}};
+        ::poll(set.data(), set.size(), -1);
+        for (std::size_t i = 0; i < m_outputs.size(); ++i) {
+            if (set[i + 1].revents == 0) continue;
+            const ssize_t count = ::read(m_outputs[i].fd.get(), scrap.data(), scrap.size());
+            if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) m_outputs[i].fd.reset();
+        }
+    }
+}
+
+} // namespace sandbox::agent
