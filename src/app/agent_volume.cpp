@@ -31,8 +31,7 @@ bool is_filled(const state::Store& store, const std::string& engine_id, const en
 
 void fill(Context& context, engine::Client& engine, const std::string& image, const std::string& volume,
           const agent::EmbeddedAgent& agent) {
-    const HelperContainer helper(context, engine, image,
-                                 {.kind = engine::Mount::Kind::volume, .source = volume, .target = k_agent_mount});
+    const HelperContainer helper(context, engine, image, volume, k_agent_mount);
     engine.put_archive(helper.id(), k_agent_mount,
                        engine::tar_of("sandbox-agent", agent.content, k_agent_mode, k_agent_uid, k_agent_uid));
     engine.put_archive(helper.id(), k_agent_mount, engine::tar_of("channel", "", 0755, 0, 0, true));

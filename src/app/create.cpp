@@ -215,9 +215,7 @@ void Creation::hand_over_workspace() {
                 if (mount.target == m_manifest.workdir) volume = mount.name;
             }
         }
-        const HelperContainer helper(m_context, m_engine, m_manifest.image,
-                                     {.kind = engine::Mount::Kind::volume, .source = volume, .target = "/handover"},
-                                     m_row.id);
+        const HelperContainer helper(m_context, m_engine, m_manifest.image, volume, "/handover", m_row.id);
         m_engine.put_archive(helper.id(), "/", tar_for("handover"));
     }
     if (!channel::status(link_to(m_context, m_row)).workspace_writable) {

@@ -9,7 +9,7 @@
 namespace sandbox::app {
 
 HelperContainer::HelperContainer(Context& context, engine::Client& engine, const std::string& image,
-                                 engine::Mount mount, const std::string& session)
+                                 const std::string& volume, const std::string& target, const std::string& session)
     : m_engine(engine) {
     engine::ContainerSpec spec;
     spec.name = "sandbox-helper-" + random_hex(6);
@@ -21,6 +21,9 @@ HelperContainer::HelperContainer(Context& context, engine::Client& engine, const
                    {domain::k_label_role, domain::k_role_helper},
                    {domain::k_label_created, format_rfc3339(wall_now_ms())}};
     if (!session.empty()) spec.labels[domain::k_label_session] = session;
+    engine::Mount mount;
+    mount.source = volume;
+    mount.target = target;
     mount.no_copy = true;
     spec.mounts.push_back(std::move(mount));
     m_id = engine.create_container(spec);

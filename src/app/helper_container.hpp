@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A container that is made and never started, so that files can be put into a volume through the archive API.
 //
-//   const HelperContainer helper(context, engine, image, mount);
-//   engine.put_archive(helper.id(), mount.target, tar);
+//   const HelperContainer helper(context, engine, image, volume, "/target");
+//   engine.put_archive(helper.id(), "/target", tar);
 #pragma once
 
 #include "app/context.hpp"
@@ -13,9 +13,9 @@ namespace sandbox::app {
 
 class HelperContainer {
   public:
-    // `session` labels it, so that the session's own clean-up finds it after a crash.
-    HelperContainer(Context& context, engine::Client& engine, const std::string& image, engine::Mount mount,
-                    const std::string& session = {});
+    // Mounts `volume` at `target`. `session` labels it, so that the session's own clean-up finds it after a crash.
+    HelperContainer(Context& context, engine::Client& engine, const std::string& image, const std::string& volume,
+                    const std::string& target, const std::string& session = {});
     HelperContainer(const HelperContainer&) = delete;
     HelperContainer& operator=(const HelperContainer&) = delete;
     ~HelperContainer();

@@ -51,7 +51,7 @@ void write_text(const fs::path& path, std::string_view text) {
 }
 
 void link_applets(const std::string& busybox, const fs::path& bin) {
-    const auto listed = run_capture({busybox, "--list"});
+    const auto listed = run_capture({busybox, "--list"}, "");
     for (const auto& applet : split(listed.out, '\n')) {
         // "busybox" is an applet too; its link would replace the program by a link to itself.
         if (!applet.empty() && applet != "busybox") fs::create_symlink("busybox", bin / applet);
@@ -78,23 +78,20 @@ void lay_out_busybox(const std::string& root) {
 
 // Runs a program whose standard output is an archive, straight into the engine.
 std::string import_output_of(Context& context, const std::vector<std::string>& argv, const std::string& tag) {
-    Pipe archive = make_pipe();
-    ChildOptions options;
-    options.stdout_fd = archive.write.get();
-    Child child(argv, options);
-    archive.write.reset();
+    Child child({.argv = argv, .in = Stdio::null(), .out = Stdio::pipe(), .group = ProcessGroup::shared});
     std::optional<Error> failure;
     std::string id;
     try {
-        id = context.engine().import_image(archive.read.get(), tag, k_image_changes);
+        id = context.engine().import_image(child.out().get(), tag, k_image_changes);
     } catch (const Error& error) {
         failure = error;
     }
-    archive.read.reset(); // a program that still writes gets SIGPIPE
-    const int status = child.wait();
+    child.out().reset(); // a program that still writes gets SIGPIPE
+    const ExitStatus status = child.wait();
     if (failure) throw *failure;
-    if (status != 0) {
-        throw Error(ErrorCode::failed, argv.front() + " failed with status " + std::to_string(status));
+    if (!status.success()) {
+        throw Error(ErrorCode::failed,
+                    argv.front() + " failed with status " + std::to_string(status.shell_status()));
     }
     return id;
 }
