@@ -60,10 +60,12 @@ def shared(make_sandbox, engine):
     runner.close(sandbox, engine)
 
 
-@pytest.fixture(scope="module")
-def session(shared):
-    """A session that the tests of one file share."""
-    return shared.create("--idle-timeout", "1h")
+@pytest.fixture(scope="module", params=["socket", "bridge"])
+def session(shared, request):
+    """A session that the tests of one file share. Both channels to the agent run the same tests."""
+    session = shared.create("--idle-timeout", "1h", "--channel", request.param)
+    yield session
+    shared.destroy(session)
 
 
 @pytest.fixture(scope="module")

@@ -169,7 +169,7 @@ def test_dry_run_makes_nothing(sb, engine):
     plan = sb.run("create", "--image", BASE, "--memory", "64MB", "--dry-run")
     assert BASE in plan.text
     document = sb.json("create", "--image", BASE, "--memory", "64MB", "--dry-run")
-    assert document["image"] == BASE
+    assert document["dryRun"] is True and document["manifest"]["image"] == BASE
     assert is_gone(engine, {"sandbox.owner": sb.owner}) and sb.sessions() == []
 
 

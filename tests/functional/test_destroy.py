@@ -19,7 +19,7 @@ def test_destroy_is_idempotent(sb):
     sb.destroy(session)
     sb.destroy(session)
     sb.destroy("web")
-    assert sb.json("destroy", session)["left"] == []
+    assert sb.json("destroy", session) == {"destroyed": [], "alreadyGone": [session], "left": []}
 
 
 def test_never_known_is_3(sb):

@@ -73,7 +73,7 @@ def test_stream_to_a_slow_reader_is_whole(shared, session):
 
 
 def test_short_outputs_are_never_lost(shared, session):
-    for number in range(300):
+    for number in range(150):
         assert shared.run("exec", session, "echo", number).text == f"{number}\n"
 
 
@@ -522,4 +522,5 @@ def test_exec_is_quick(shared, session):
     started = time.monotonic()
     for _ in range(50):
         shared.run("exec", session, "true")
-    assert time.monotonic() - started < 5
+    per_exec = (time.monotonic() - started) / 50
+    assert per_exec < (0.05 if shared.json("inspect", session)["channel"] == "socket" else 0.5)

@@ -143,10 +143,10 @@ def test_law_10_destroy_tells_the_truth(sb, engine):
         "NetworkMode": "none", "Mounts": [{"Type": "volume", "Source": mount["Name"], "Target": "/w"}]}})
     try:
         result = sb.run("--json", "destroy", session, status=None, timeout=90)
-        assert result.status == 1 and result.json()["left"][0]["id"] == session
+        assert result.status == 1 and result.json()["left"][0]["session"] == session
         assert engine.volume(mount["Name"])
         assert session in [row["id"] for row in sb.sessions()]
     finally:
         engine.remove(holder)
-    assert sb.json("destroy", session) == {"destroyed": [session], "left": []}
+    assert sb.json("destroy", session) == {"destroyed": [session], "alreadyGone": [], "left": []}
     assert is_gone(engine, {"sandbox.session": session})

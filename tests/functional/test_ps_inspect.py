@@ -52,7 +52,7 @@ def test_owners_do_not_see_each_other(sb):
 
 
 def test_inspect(sb, engine):
-    session = sb.create("--name", "web", "-e", "SECRET=hunter2")
+    session = sb.create("--name", "web", "-e", "SECRET", env={"SECRET": "hunter2"})
     document = sb.json("inspect", "web")
     container = engine.session(session)
     assert document["container"]["id"] == container["Id"]
