@@ -30,7 +30,7 @@ void mark_suspect(sqlite3* db) {
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
         mark_suspect(db);
-        throw DamagedDatabase(ErrorCode::io_error, message).hint("the next command sets it aside and starts a new one");
+        throw DamagedDatabase(message);
     // PROTOCOL: too many processes opened it in the same instant.
     case SQLITE_PROTOCOL:
     case SQLITE_BUSY: throw Error(ErrorCode::busy, message).hint("another sandbox is writing; try again");

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -21,7 +22,9 @@ namespace sandbox::state {
 // The file is no database, or one with damaged pages. Callers outside of state/ see a plain Error.
 class DamagedDatabase : public Error {
   public:
-    using Error::Error;
+    explicit DamagedDatabase(std::string message) : Error(ErrorCode::io_error, std::move(message)) {
+        hint("the next command sets the file aside and starts a new one");
+    }
 };
 
 // The file beside a database that says: a damaged page was met, check the whole before the next use.

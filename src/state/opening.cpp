@@ -19,7 +19,7 @@ bool is_suspect(const std::string& database) { return ::access(suspect_mark(data
 void check_all_pages(const Db& db) {
     Stmt check = db.prepare("PRAGMA quick_check(1)");
     if (check.step() && check.text() == "ok") return;
-    throw DamagedDatabase(ErrorCode::io_error, db.path() + " is damaged");
+    throw DamagedDatabase(db.path() + " is damaged");
 }
 
 std::optional<Opened> open_current(const Layout& layout, std::span<const Migration> known, Db::Access access) {

@@ -110,7 +110,7 @@ SchemaStatus schema_of(const Db& db, std::span<const Migration> known) {
     if (application == k_application_id) return SchemaStatus::old;
     const bool is_empty = !db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").step();
     if (application == 0 && version == 0 && is_empty) return SchemaStatus::empty;
-    throw DamagedDatabase(ErrorCode::io_error, db.path() + " is the database of another program");
+    throw DamagedDatabase(db.path() + " is the database of another program");
 }
 
 void migrate(Db& db, std::span<const Migration> known) {
