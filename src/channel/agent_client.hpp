@@ -138,6 +138,8 @@ struct Status {
 };
 // Looking: never counts as activity. Throws session_unreachable.
 Status status(const Link& link, Milliseconds deadline = Milliseconds(2000));
+// Sets the absolute end (CLOCK_BOOTTIME; 0: none) or the idle limit, each only where given, and starts the idle time anew.
+void set_deadlines(const Link& link, std::optional<std::int64_t> ttl_boot_ms, std::optional<std::int64_t> idle_timeout_ms);
 // Many at once over their sockets, within one deadline for all; absent where no answer came.
 std::vector<std::optional<Status>> status_many(std::span<const std::string> session_directories, Milliseconds deadline);
 
@@ -156,8 +158,10 @@ struct PutOptions {
 struct TransferStats {
     std::uint64_t files = 0;
     std::uint64_t bytes = 0;
+    std::uint64_t skipped = 0; // sockets and named pipes
 };
-// Host -> session: `source_fd` is an open file or directory; or, when `symlink_target` is set, one symbolic link.
+// Host -> session. A link at the end of `source_path` goes as a link, unless a slash follows. Sockets and named pipes are skipped,
+// devices refused; an existing directory at the target is merged into and keeps its own mode.
 TransferStats put_tree(const Link& link, const std::string& source_path, const PutOptions& options);
 // Many small entries made from memory in one connection: what seeding needs. Parents are made.
 struct Entry {

@@ -156,11 +156,11 @@ Fd make_directories_in(const PathBase& base, const std::string& path) {
 
 TreeTarget resolve_tree_target(const PathBase& base, const TreeTargetRequest& request, TreeType root) {
     const std::string path(without_end_slashes(request.path));
-    if (request.source_name.empty() && root != TreeType::directory) {
-        throw Error(ErrorCode::conflict, "the source of a copy of contents is no directory");
-    }
     if (Fd directory = base.open(path, k_path_directory)) {
-        if (request.source_name.empty()) return {std::move(directory), ""};
+        if (request.source_name.empty()) {
+            check_replaceable(S_IFDIR, root, path);
+            return {std::move(directory), ""};
+        }
         check_replaceable(format_at(directory.get(), request.source_name), root, path + "/" + request.source_name);
         return {std::move(directory), request.source_name};
     }

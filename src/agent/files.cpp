@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/files.hpp"
+
+#include "agent/files_location.hpp"
+#include "agent/files_messages.hpp"
+#include "agent/messages.hpp"
+#include "util/error.hpp"
+#include "util/text.hpp"
+#include "util/tree_reader.hpp"
+#include "util/tree_record.hpp"
+#include "util/tree_writer.hpp"
+
+#include <poll.h>
+
+namespace sandbox::agent {
+namespace {
+
+// How long the rest of a refused tree is read away for a client that has not yet seen why.
+constexpr int k_drain_idle_ms = 5000;
+
+// The client is gone or gave up: whatever was made goes, and there is nobody to tell.
+struct ClientGone {};
+
+FrameView expect_frame(WorkerConnection& connection) {
+    const auto frame = connection.read_view();
+    if (!frame || frame->type == FrameType::failure) throw ClientGone();
+    return *frame;
+}
+
+std::string expect_payload(WorkerConnection& connection, FrameType type) {
+    const FrameView frame = expect_frame(connection);
+    if (frame.type != type) throw WireError("unexpected frame");
+    return std::string(frame.payload);
+}
+
+void receive_records(WorkerConnection& connection, TreeDecoder& decoder, TreeVisitor& visitor) {
+    for (;;) {
+        const FrameView frame = expect_frame(connection);
+        if (frame.type != FrameType::data) throw WireError("unexpected frame");
+        if (frame.payload.empty()) return decoder.finish();
+        decoder.feed(frame.payload, visitor);
+    }
+}
+
+void send_done(WorkerConnection& connection, const TreeCounts& counts) {
+    connection.write(encode(DoneMessage{counts.files, counts.bytes, counts.skipped}));
+}
+
+void put_tree(WorkerConnection& connection, const SessionContext& context) {
+    const PutMessage message = decode_put(expect_payload(connection, FrameType::put));
+    if (!message.source_name.empty() && (!is_safe_tree_path(message.source_name) || message.source_name.find('/') != std::string::npos)) {
+        throw WireError("bad source name");
+    }
+    const Location location = locate(context.workdir, message.target);
+    const TreeTargetRequest request{location.path, message.source_name, message.must_be_directory, message.make_parents};
+    TreeWriter writer([&](TreeType root) { return resolve_tree_target(location.base, request, root); }, 07777);
+    TreeDecoder decoder(true, message.max_file);
+    try {
+        receive_records(connection, decoder, writer);
+        send_done(connection, writer.publish());
+    } catch (Error& error) {
+        error.context("cannot copy to \"" + printable(message.target) + "\"");
+        throw;
+    }
+}
+
+void put_entries(WorkerConnection& connection, const SessionContext& context) {
+    const PathBase base = workdir_base(context.workdir);
+    EntryWriter writer(base);
+    TreeDecoder decoder(false);
+    receive_records(connection, decoder, writer);
+    send_done(connection, writer.counts());
+}
+
+void get_tree(WorkerConnection& connection, const SessionContext& context) {
+    const GetMessage message = decode_get(expect_payload(connection, FrameType::get));
+    const Location location = locate(context.workdir, message.source);
+    TreeSource source = open_tree_source(location.base, location.path);
+    source.name = message.source;
+    TreeEncoder encoder([&](std::string_view chunk) { connection.write(FrameType::data, chunk); });
+    TreeReadOptions options;
+    options.max_file = message.max_file;
+    const TreeCounts counts = read_tree(std::move(source), options, encoder);
+    encoder.flush();
+    connection.write(FrameType::data, {});
+    send_done(connection, counts);
+}
+
+void serve(WorkerConnection& connection, Operation operation, const SessionContext& context) {
+    switch (operation) {
+    case Operation::put_tree: return put_tree(connection, context);
+    case Operation::put_entries: return put_entries(connection, context);
+    case Operation::get_tree: return get_tree(connection, context);
+    default: throw WireError("not a file operation");
+    }
+}
+
+// A client that is blocked while it sends has not read the failure yet; closing on it could take the failure away, too.
+void drain(WorkerConnection& connection) {
+    connection.stream().shutdown_write();
+    char buffer[64 << 10];
+    for (;;) {
+        pollfd readable{connection.fd(), POLLIN, 0};
+        if (!connection.stream().buffered() && ::poll(&readable, 1, k_drain_idle_ms) <= 0) return;
+        if (connection.stream().read(buffer) == 0) return;
+    }
+}
+
+int fail(WorkerConnection& connection, std::string_view code, std::string_view text) {
+    try {
+        connection.write(encode(FailureMessage{std::string(code), std::string(text.substr(0, k_max_failure_text))}));
+        drain(connection);
+    } catch (const std::exception&) {
+        // The client is gone.
+    }
+    return 1;
+}
+
+} // namespace
+
+int run_file_worker(WorkerConnection& connection, Operation operation, const SessionContext& context) {
+    try {
+        serve(connection, operation, context);
+        return 0;
+    } catch (const ClientGone&) {
+        return 1;
+    } catch (const Error& error) {
+        return fail(connection, error_code_name(error.code()), error.message());
+    } catch (const WireError& error) {
+        return fail(connection, error_code_name(ErrorCode::protocol_error), error.what());
+    } catch (const std::exception& error) {
+        return fail(connection, error_code_name(ErrorCode::failed), error.what());
+    }
+}
+
+} // namespace sandbox::agent

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a path that a client named is resolved inside the container: confined when it is in the workdir by its text, else as
+// by any program there.
+//
+//   const Location location = locate("/workspace", "/workspace/out/a.txt");   // out/a.txt, beneath the workdir
+#pragma once
+
+#include "util/tree_path.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sandbox::agent {
+
+struct Location {
+    PathBase base;
+    std::string path;
+};
+
+// `path` relative to `workdir` when its text starts there ("/workspace//x", "./x"); absent for other absolute paths.
+std::optional<std::string> path_in_workdir(std::string_view workdir, std::string_view path);
+// Throws Error when the workdir cannot be opened.
+Location locate(const std::string& workdir, const std::string& path);
+PathBase workdir_base(const std::string& workdir);
+
+} // namespace sandbox::agent

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/files_messages.hpp"
+
+namespace sandbox::agent {
+namespace {
+
+std::string path_field(Reader& reader) {
+    const std::string_view path = reader.text();
+    if (path.size() > k_max_path_field || path.find('\0') != std::string_view::npos) throw WireError("bad path");
+    return std::string(path);
+}
+
+bool flag(Reader& reader) {
+    const auto value = reader.u8();
+    if (value > 1) throw WireError("bad flag");
+    return value == 1;
+}
+
+void append_limit(Writer& writer, std::optional<std::uint64_t> limit) {
+    writer.u8(limit ? 1 : 0).u64(limit.value_or(0));
+}
+
+std::optional<std::uint64_t> limit_field(Reader& reader) {
+    const bool is_set = flag(reader);
+    const auto value = reader.u64();
+    return is_set ? std::optional(value) : std::nullopt;
+}
+
+} // namespace
+
+std::string encode(const PutMessage& message) {
+    Writer writer(FrameType::put);
+    writer.text(message.target).text(message.source_name).u8(message.must_be_directory).u8(message.make_parents);
+    append_limit(writer, message.max_file);
+    return writer.finish();
+}
+
+PutMessage decode_put(std::string_view payload) {
+    Reader reader(payload);
+    PutMessage message;
+    message.target = path_field(reader);
+    message.source_name = path_field(reader);
+    message.must_be_directory = flag(reader);
+    message.make_parents = flag(reader);
+    message.max_file = limit_field(reader);
+    reader.expect_end();
+    return message;
+}
+
+std::string encode(const GetMessage& message) {
+    Writer writer(FrameType::get);
+    writer.text(message.source);
+    append_limit(writer, message.max_file);
+    return writer.finish();
+}
+
+GetMessage decode_get(std::string_view payload) {
+    Reader reader(payload);
+    GetMessage message;
+    message.source = path_field(reader);
+    message.max_file = limit_field(reader);
+    reader.expect_end();
+    return message;
+}
+
+std::string encode(const DoneMessage& message) {
+    Writer writer(FrameType::done);
+    return writer.u64(message.files).u64(message.bytes).u64(message.skipped).finish();
+}
+
+DoneMessage decode_done(std::string_view payload) {
+    Reader reader(payload);
+    DoneMessage message;
+    message.files = reader.u64();
+    message.bytes = reader.u64();
+    message.skipped = reader.u64();
+    reader.expect_end();
+    return message;
+}
+
+} // namespace sandbox::agent

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What both sides say to each other around a tree's records. put_tree and get_tree open with `put` and `get`; put_entries
+// has nothing to say before its records. Whoever receives the tree ends it with `done`, or the agent with `failure`.
+//
+//   connection.write(encode(PutMessage{.target = "/workspace/in", .source_name = "data"}));
+#pragma once
+
+#include "agent/wire.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sandbox::agent {
+
+// Longer paths cannot be said; PATH_MAX is 4096.
+inline constexpr std::size_t k_max_path_field = 64 << 10;
+inline constexpr std::size_t k_max_failure_text = 4 << 10;
+
+struct PutMessage {
+    std::string target;
+    std::string source_name;
+    bool must_be_directory = false;
+    bool make_parents = false;
+    std::optional<std::uint64_t> max_file;
+};
+std::string encode(const PutMessage& message);
+PutMessage decode_put(std::string_view payload);
+
+struct GetMessage {
+    std::string source;
+    std::optional<std::uint64_t> max_file;
+};
+std::string encode(const GetMessage& message);
+GetMessage decode_get(std::string_view payload);
+
+struct DoneMessage {
+    std::uint64_t files = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t skipped = 0;
+};
+std::string encode(const DoneMessage& message);
+DoneMessage decode_done(std::string_view payload);
+
+} // namespace sandbox::agent

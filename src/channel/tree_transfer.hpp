@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tree over an open connection to an agent, either way. agent_client.hpp has the operations as callers see them.
+//
+//   TreeUpload upload(connection); read_tree(source, options, upload.encoder()); counts = upload.finish();
+#pragma once
+
+#include "agent/files_messages.hpp"
+#include "agent/wire.hpp"
+#include "channel/tree_wait.hpp"
+#include "util/error.hpp"
+#include "util/tree_record.hpp"
+
+#include <string_view>
+
+namespace sandbox::channel {
+
+// Sends records; whatever the agent says meanwhile ends it.
+class TreeUpload {
+  public:
+    explicit TreeUpload(agent::FramedStream& connection);
+    TreeEncoder& encoder() { return m_encoder; }
+    void send(std::string_view frame);
+    // Ends the tree and waits until the agent has applied it.
+    agent::DoneMessage finish();
+    // Ends the connection in the middle, and waits a moment for the agent to have taken back what it staged.
+    void abandon() noexcept;
+
+  private:
+    void send_chunk(std::string_view chunk);
+    void write(std::string_view bytes);
+    [[noreturn]] void explain_end();
+    agent::FramedStream& m_connection;
+    InterruptWatch m_interrupts;
+    TreeEncoder m_encoder;
+};
+
+// Feeds the records that come to a visitor, up to their end, and returns what the agent says of them.
+agent::DoneMessage download_tree(agent::FramedStream& connection, TreeDecoder& decoder, TreeVisitor& visitor,
+                                 InterruptWatch& interrupts);
+
+// The Error that a `failure` frame stands for. Codes that only a host can mean become `failed`.
+Error remote_error(std::string_view payload);
+
+} // namespace sandbox::channel

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "channel/tree_wait.hpp"
+
+#include "util/error.hpp"
+
+#include <cerrno>
+#include <poll.h>
+#include <string>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+namespace sandbox::channel {
+
+InterruptWatch::InterruptWatch() {
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+        struct sigaction action {};
+        // nohup and background jobs of a shell ignore some; they go on being ignored.
+        if (::sigaction(number, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) sigaddset(&wanted, number);
+    }
+    m_signals.reset(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!m_signals) throw errno_error("cannot watch for signals");
+    ::pthread_sigmask(SIG_BLOCK, &wanted, &m_before);
+}
+
+InterruptWatch::~InterruptWatch() { ::pthread_sigmask(SIG_SETMASK, &m_before, nullptr); }
+
+void InterruptWatch::check() {
+    signalfd_siginfo info{};
+    if (::read(m_signals.get(), &info, sizeof info) != sizeof info) return;
+    const int number = static_cast<int>(info.ssi_signo);
+    throw Error(ErrorCode::interrupted, std::string("interrupted by SIG") + ::sigabbrev_np(number)).signal(number);
+}
+
+Ready wait_for(agent::FramedStream& connection, Wanted wanted, InterruptWatch& interrupts, int timeout_ms) {
+    for (;;) {
+        if (connection.stream().buffered()) return Ready::readable;
+        const short events = wanted == Wanted::writable ? POLLIN | POLLOUT : POLLIN;
+        pollfd watched[2] = {{connection.fd(), events, 0}, {interrupts.fd(), POLLIN, 0}};
+        const int count = ::poll(watched, 2, timeout_ms);
+        if (count < 0 && errno != EINTR) throw errno_error("cannot wait for the session");
+        if (count == 0) return Ready::timed_out;
+        if (watched[1].revents != 0) interrupts.check();
+        const int seen = watched[0].revents;
+        if (seen != 0) return seen == POLLOUT ? Ready::writable : Ready::readable;
+    }
+}
+
+} // namespace sandbox::channel
