@@ -35,8 +35,17 @@ Json workspace_of(const state::SessionRow& row) {
     return {{"mode", "persistent"}, {"id", row.workspace_id}};
 }
 
+// Values of the environment are shown nowhere, literal ones included: a literal may be a secret all the same.
+Json without_env_values(Json manifest) {
+    if (!manifest.contains("env")) return manifest;
+    for (auto& value : manifest["env"]) {
+        if (!value.is_object()) value = {{"literal", true}};
+    }
+    return manifest;
+}
+
 Json manifest_of(const state::SessionRow& row) {
-    return Json::parse(row.manifest_json, nullptr, false);
+    return without_env_values(Json::parse(row.manifest_json, nullptr, false));
 }
 
 Json captured(const app::CapturedText& output) {
@@ -137,8 +146,8 @@ std::string created_document(const app::CreatedSession& made) {
 }
 
 std::string plan_document(const domain::Manifest& manifest, const std::string& owner) {
-    const Json parsed = Json::parse(domain::to_canonical_json(manifest));
-    return line({{"dryRun", true}, {"owner", text(owner)}, {"manifest", parsed},
+    const Json shown = without_env_values(Json::parse(domain::to_canonical_json(manifest)));
+    return line({{"dryRun", true}, {"owner", text(owner)}, {"manifest", shown},
                  {"manifestDigest", domain::manifest_digest(manifest)}});
 }
 

@@ -73,7 +73,8 @@ void add_file(domain::ManifestBuilder& builder, const std::string& path) {
 }
 
 void set_env(domain::ManifestBuilder& builder, const std::string& text, const std::string& origin) {
-    if (const auto complete = complete_env(text)) builder.set("env", *complete, origin);
+    // NAME alone stays a reference, so that no value from this environment reaches the state.
+    if (complete_env(text)) builder.set("env", text, origin);
 }
 
 void apply_flags(domain::ManifestBuilder& builder, const Invocation& call) {
