@@ -147,7 +147,7 @@ FramedStream::FramedStream(std::unique_ptr<Stream> stream, std::string_view alre
 
 bool FramedStream::fill() {
     const std::size_t count = m_stream->read(m_decoder.space(k_read_size));
-    if (count == 0 && !m_decoder.is_between_frames()) throw WireError("the stream ended inside a frame");
+    if (count == 0 && !m_decoder.is_between_frames()) throw CutStream();
     m_decoder.commit(count);
     return count > 0;
 }

@@ -61,6 +61,11 @@ struct WireError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// The stream ended inside a frame: whoever sent it is gone, or the way there is cut.
+struct CutStream : WireError {
+    CutStream() : WireError("the stream ended inside a frame") {}
+};
+
 struct Frame {
     FrameType type{};
     std::string payload;

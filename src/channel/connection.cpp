@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "channel/connection.hpp"
+
+#include "util/text.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace sandbox::channel {
+namespace {
+
+constexpr std::string_view k_socket_name = "agent.sock";
+constexpr timeval k_connect_patience{5, 0};
+
+// A path through the descriptor is short whatever the directory's own path is; sun_path holds 107 bytes.
+sockaddr_un address_in(int directory, std::string_view name) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string path = "/proc/self/fd/" + std::to_string(directory) + "/" + std::string(name);
+    std::copy_n(path.begin(), std::min(path.size(), sizeof address.sun_path - 1), address.sun_path);
+    return address;
+}
+
+std::unique_ptr<Stream> dial_socket(const std::string& session_directory) {
+    const Fd directory = open_directory(session_directory);
+    Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    // A frozen agent accepts nothing, and once its backlog is full connect(2) would wait for ever. Taken back below.
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &k_connect_patience, sizeof k_connect_patience);
+    if (!directory || connect_in(socket.get(), directory.get(), k_socket_name) != 0) {
+        const std::string why = errno_error("its agent cannot be reached").message();
+        throw Error(ErrorCode::session_unreachable, why).hint("sandbox inspect shows what became of the session");
+    }
+    const timeval none{};
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &none, sizeof none);
+    return std::make_unique<SocketStream>(std::move(socket));
+}
+
+Error lost() { return {ErrorCode::session_unreachable, "the session's agent ended the connection"}; }
+
+// What an agent says before it hangs up is worth more than the failed write.
+void try_write(agent::FramedStream& connection, std::string_view bytes) {
+    try {
+        connection.write(bytes);
+    } catch (const Error&) {
+        // Reading goes on and finds the reason, or the end of the stream.
+    }
+}
+
+} // namespace
+
+Fd open_directory(const std::string& path) { return Fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)); }
+
+int bind_in(int fd, int directory, std::string_view name) {
+    const sockaddr_un address = address_in(directory, name);
+    return ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+}
+
+int connect_in(int fd, int directory, std::string_view name) {
+    const sockaddr_un address = address_in(directory, name);
+    return ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+}
+
+Link socket_link(const std::string& session_directory) {
+    return {[session_directory] { return dial_socket(session_directory); }, {}};
+}
+
+Error broken_protocol(std::string_view what) {
+    return {ErrorCode::protocol_error, "the session's agent broke the protocol: " + printable(what)};
+}
+
+Error agent_failure(std::string_view payload) {
+    const agent::FailureMessage failure = agent::decode_failure(payload);
+    for (const ErrorCode code : {ErrorCode::denied, ErrorCode::no_capacity, ErrorCode::protocol_error}) {
+        if (failure.code == error_code_name(code)) return {code, printable(failure.text)};
+    }
+    return {ErrorCode::failed, printable(failure.text)};
+}
+
+agent::FrameView read_before(agent::FramedStream& connection, std::int64_t until) {
+    try {
+        for (;;) {
+            if (const auto frame = connection.buffered_view()) {
+                if (frame->type == agent::FrameType::failure) throw agent_failure(frame->payload);
+                return *frame;
+            }
+            const std::int64_t left = until - boot_now_ms();
+            pollfd readable{connection.fd(), POLLIN, 0};
+            if (!connection.stream().buffered() && ::poll(&readable, 1, static_cast<int>(std::max<std::int64_t>(left, 0))) <= 0) {
+                if (left > 0) continue;
+                throw Error(ErrorCode::session_unreachable, "the session's agent does not answer");
+            }
+            if (!connection.fill()) throw lost();
+        }
+    } catch (const agent::CutStream&) {
+        throw lost();
+    } catch (const agent::WireError& error) {
+        throw broken_protocol(error.what());
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::io_error) throw lost();
+        throw;
+    }
+}
+
+agent::HelloMessage read_hello(agent::FramedStream& connection, std::int64_t until) {
+    const agent::FrameView frame = read_before(connection, until);
+    if (frame.type != agent::FrameType::hello) throw broken_protocol("no hello");
+    try {
+        agent::HelloMessage hello = agent::decode_hello(frame.payload);
+        if (hello.version < agent::k_oldest_protocol_version) throw broken_protocol("its version is too old");
+        return hello;
+    } catch (const agent::WireError& error) {
+        throw broken_protocol(error.what());
+    }
+}
+
+agent::FramedStream open_connection(const Link& link, agent::Operation operation, std::string_view request, Milliseconds patience) {
+    const std::int64_t until = boot_now_ms() + patience.count();
+    agent::FramedStream connection(link.dial());
+    agent::OpenMessage open{agent::k_protocol_version, operation, {}};
+    if (link.secret.empty()) {
+        try_write(connection, agent::encode(open).append(request));
+        read_hello(connection, until);
+        return connection;
+    }
+    const agent::HelloMessage hello = read_hello(connection, until);
+    open.proof = as_view(agent::open_proof(link.secret, hello.nonce, operation));
+    try_write(connection, agent::encode(open).append(request));
+    return connection;
+}
+
+} // namespace sandbox::channel

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opening a connection to a session's agent for one operation.
+//
+//   agent::FramedStream connection = open_connection(link, Operation::put_tree);
+#pragma once
+
+#include "agent/messages.hpp"
+#include "channel/agent_client.hpp"
+#include "util/error.hpp"
+
+#include <string_view>
+
+namespace sandbox::channel {
+
+inline constexpr Milliseconds k_hello_patience{10'000};
+
+// Dials, opens the operation (proving itself over a bridge) and reads the agent's hello. `request` is what follows the open
+// frame; over a socket it goes out with it, in one piece. Throws session_unreachable when no hello comes within `patience`,
+// protocol_error when what comes is none.
+agent::FramedStream open_connection(const Link& link, agent::Operation operation, std::string_view request = {},
+                                    Milliseconds patience = k_hello_patience);
+
+// The next frame, or session_unreachable when `until` (boot_now_ms) passes or the stream ends first.
+agent::FrameView read_before(agent::FramedStream& connection, std::int64_t until);
+agent::HelloMessage read_hello(agent::FramedStream& connection, std::int64_t until);
+
+// The Error that a `failure` frame outside of a copy stands for.
+Error agent_failure(std::string_view payload);
+Error broken_protocol(std::string_view what);
+
+// Binds or connects `fd` to a socket called `name` in an open directory, however long the directory's path is. Returns what
+// bind(2) or connect(2) returns.
+int bind_in(int fd, int directory, std::string_view name);
+int connect_in(int fd, int directory, std::string_view name);
+Fd open_directory(const std::string& path);
+
+} // namespace sandbox::channel

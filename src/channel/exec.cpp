@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "channel/connection.hpp"
+#include "channel/exec_signals.hpp"
+#include "channel/handshake.hpp"
+#include "util/text.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+namespace sandbox::channel {
+namespace {
+
+using agent::FrameType;
+using agent::FrameView;
+using agent::Operation;
+
+constexpr std::size_t k_input_piece = 128 << 10;
+constexpr Milliseconds k_probe_patience{2000};
+
+Outcome public_outcome(agent::ExecOutcome outcome) {
+    switch (outcome) {
+    case agent::ExecOutcome::exited: return Outcome::exited;
+    case agent::ExecOutcome::signaled: return Outcome::signaled;
+    case agent::ExecOutcome::timed_out: return Outcome::timed_out;
+    case agent::ExecOutcome::oom: return Outcome::oom;
+    case agent::ExecOutcome::expired: return Outcome::expired;
+    case agent::ExecOutcome::start_failed: return Outcome::start_failed;
+    }
+    return Outcome::aborted;
+}
+
+ExecResult public_result(const agent::ResultMessage& message) {
+    ExecResult result;
+    result.outcome = public_outcome(message.outcome);
+    result.exit_status = message.exit_status;
+    result.signal = static_cast<int>(message.signal);
+    result.start_errno = static_cast<int>(message.start_errno);
+    result.message = message.step;
+    result.wall_ms = message.wall_ms;
+    result.user_cpu_us = message.user_cpu_us;
+    result.system_cpu_us = message.system_cpu_us;
+    result.peak_rss_kib = message.peak_rss_kib;
+    result.stdout_bytes = message.stdout_bytes;
+    result.stderr_bytes = message.stderr_bytes;
+    result.left_running = static_cast<int>(message.left_running);
+    return result;
+}
+
+ExecResult too_big() {
+    ExecResult result;
+    result.outcome = Outcome::start_failed;
+    result.start_errno = E2BIG;
+    result.message = "exec";
+    return result;
+}
+
+// What the agent would refuse as a whole, and the kernel would in any case.
+bool is_too_big(const std::vector<std::string>& items) {
+    std::size_t bytes = 0;
+    for (const std::string& item : items) {
+        bytes += item.size();
+        if (item.size() >= agent::k_max_frame) return true;
+    }
+    return items.size() > agent::k_max_items || bytes > agent::k_max_item_bytes;
+}
+
+std::string encode_request(const ExecRequest& request, const std::vector<std::string>& items) {
+    agent::ExecMessage message;
+    message.stdin_open = request.stdin_open;
+    message.tty = request.tty.has_value();
+    message.rows = request.tty ? request.tty->rows : 0;
+    message.columns = request.tty ? request.tty->columns : 0;
+    message.timeout_ms = request.timeout.count();
+    message.grace_ms = request.grace.count();
+    message.argument_count = static_cast<std::uint32_t>(request.argv.size());
+    message.environment_count = static_cast<std::uint32_t>(request.env.size());
+    message.cwd = request.cwd;
+    message.term = request.term;
+    std::string frames = agent::encode(message);
+    agent::append_items(frames, items);
+    return frames;
+}
+
+std::vector<std::string> request_items(const ExecRequest& request) {
+    std::vector<std::string> items = request.argv;
+    for (std::string& variable : environment_items(request.env)) items.push_back(std::move(variable));
+    for (const std::string& item : items) {
+        if (item.find('\0') != std::string::npos) throw Error(ErrorCode::usage, "an argument or variable holds a NUL byte");
+    }
+    return items;
+}
+
+// One exec from its first frame to its last.
+class ExecCall {
+  public:
+    ExecCall(agent::FramedStream connection, const ExecRequest& request, ExecIo& io)
+        : m_connection(std::move(connection)), m_io(io), m_sender(m_connection), m_reads_input(request.stdin_open && io.stdin_fd >= 0) {
+        if (request.stdin_open && !m_reads_input) m_sender.send(agent::frame_header(FrameType::stdin_data, 0));
+    }
+
+    // Absent when the stream ended without a result.
+    std::optional<ExecResult> run(const std::function<WindowSize()>& window_size) {
+        std::optional<SignalForwarder> signals;
+        if (m_io.take_signals) signals.emplace(m_sender, window_size);
+        auto result = serve();
+        m_end_signal = signals ? signals->end_signal() : 0;
+        return result;
+    }
+    int end_signal() const { return m_end_signal; }
+    // What on_output threw.
+    std::exception_ptr failure() const { return m_failure; }
+
+  private:
+    std::optional<ExecResult> serve();
+    bool fill();
+    std::optional<ExecResult> take(const FrameView& frame);
+    void give(OutputStream stream, std::string_view bytes);
+    void send_input();
+    bool may_send_input() const { return m_reads_input && m_credit > 0; }
+
+    agent::FramedStream m_connection;
+    ExecIo& m_io;
+    FrameSender m_sender;
+    bool m_reads_input;
+    std::size_t m_credit = agent::k_stdin_window;
+    std::string m_input;
+    std::exception_ptr m_failure;
+    int m_end_signal = 0;
+};
+
+std::optional<ExecResult> ExecCall::serve() {
+    for (;;) {
+        while (const auto frame = m_connection.buffered_view()) {
+            if (auto result = take(*frame)) return result;
+        }
+        std::array<pollfd, 2> set{pollfd{m_connection.fd(), POLLIN, 0}, pollfd{may_send_input() ? m_io.stdin_fd : -1, POLLIN, 0}};
+        const bool is_buffered = m_connection.stream().buffered();
+        if (::poll(set.data(), set.size(), is_buffered ? 0 : -1) < 0) continue;
+        if (set[1].revents != 0) send_input();
+        if ((is_buffered || set[0].revents != 0) && !fill()) return std::nullopt;
+    }
+}
+
+// False at the end of the stream, however it came about.
+bool ExecCall::fill() {
+    try {
+        return m_connection.fill();
+    } catch (const agent::CutStream&) {
+        return false;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+std::optional<ExecResult> ExecCall::take(const FrameView& frame) {
+    switch (frame.type) {
+    case FrameType::stdout_data: give(OutputStream::out, frame.payload); return std::nullopt;
+    case FrameType::stderr_data: give(OutputStream::err, frame.payload); return std::nullopt;
+    case FrameType::credit:
+        m_credit = std::min<std::size_t>(m_credit + agent::decode_credit(frame.payload), agent::k_stdin_window);
+        return std::nullopt;
+    case FrameType::result: return public_result(agent::decode_result(frame.payload));
+    case FrameType::failure: throw agent_failure(frame.payload);
+    default: throw agent::WireError("unexpected frame in an exec");
+    }
+}
+
+void ExecCall::give(OutputStream stream, std::string_view bytes) {
+    if (m_failure || !m_io.on_output || bytes.empty()) return;
+    try {
+        m_io.on_output(stream, bytes);
+    } catch (...) {
+        // Nobody wants the output any more: the command's tree goes, and the caller hears of it once it is gone.
+        m_failure = std::current_exception();
+        m_reads_input = false;
+        m_sender.send(agent::encode_signal(SIGTERM));
+    }
+}
+
+void ExecCall::send_input() {
+    m_input.resize(std::min(k_input_piece, m_credit));
+    const ssize_t count = ::read(m_io.stdin_fd, m_input.data(), m_input.size());
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    // A stdin that cannot be read (closed, a terminal that is gone) has no more to say than one at its end.
+    const std::size_t size = count > 0 ? static_cast<std::size_t>(count) : 0;
+    m_credit -= size;
+    m_reads_input = size > 0;
+    m_sender.send(agent::frame_header(FrameType::stdin_data, size).append(m_input, 0, size));
+}
+
+bool still_answers(const Link& link) {
+    try {
+        agent::FramedStream connection(link.dial());
+        read_hello(connection, boot_now_ms() + k_probe_patience.count());
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+ExecResult lost_result(const Link& link) {
+    if (!still_answers(link)) {
+        throw Error(ErrorCode::session_unreachable, "the session ended or stopped answering while the command ran");
+    }
+    ExecResult result;
+    result.outcome = Outcome::aborted;
+    return result;
+}
+
+} // namespace
+
+std::string_view outcome_name(Outcome outcome) {
+    switch (outcome) {
+    case Outcome::exited: return "exited";
+    case Outcome::signaled: return "signaled";
+    case Outcome::timed_out: return "timed_out";
+    case Outcome::oom: return "oom";
+    case Outcome::aborted: return "aborted";
+    case Outcome::expired: return "expired";
+    case Outcome::start_failed: return "start_failed";
+    }
+    return "aborted";
+}
+
+ExecResult exec(const Link& link, const ExecRequest& request, ExecIo& io) {
+    if (request.argv.empty()) throw Error(ErrorCode::usage, "no command");
+    const std::vector<std::string> items = request_items(request);
+    if (is_too_big(items)) return too_big();
+    ExecCall call(open_connection(link, Operation::exec, encode_request(request, items)), request, io);
+    std::optional<ExecResult> result;
+    try {
+        result = call.run(request.tty ? io.window_size : nullptr);
+    } catch (const agent::WireError& error) {
+        throw broken_protocol(error.what());
+    }
+    if (call.failure()) std::rethrow_exception(call.failure());
+    if (const int number = call.end_signal(); number != 0) {
+        throw Error(ErrorCode::interrupted, std::string("interrupted by SIG") + ::sigabbrev_np(number)).signal(number);
+    }
+    return result ? *result : lost_result(link);
+}
+
+} // namespace sandbox::channel
