@@ -62,7 +62,7 @@ std::set<std::string> plan_containers(const GcFacts& facts, const GcPolicy& poli
     std::set<std::string> sessions;
     for (const auto& object : facts.objects) {
         if (object.kind != GcObject::Kind::container || !may_be_orphan(object, facts, policy)) continue;
-        plan.push_back({Action::remove_container, Why::orphan, object.id, object.owner});
+        plan.push_back({Action::remove_container, Why::orphan, object.id, object.owner, object.engine});
         if (!object.session.empty()) sessions.insert(object.session);
     }
     return sessions;
@@ -75,13 +75,13 @@ void plan_volumes(const GcFacts& facts, const GcPolicy& policy, const std::set<s
         if (!object.workspace.empty()) continue;
         if (object.role == k_role_agent) {
             if (object.current_agent || object.in_use) continue;
-            plan.push_back({Action::remove_volume, Why::old_agent, object.id, object.owner});
+            plan.push_back({Action::remove_volume, Why::old_agent, object.id, object.owner, object.engine});
             continue;
         }
         // One gc is enough: a volume whose only user goes in this same plan goes with it. Should somebody else mount it
         // too, the engine refuses and the volume stays.
         if (object.in_use && !ended_sessions.contains(object.session)) continue;
-        plan.push_back({Action::remove_volume, Why::orphan, object.id, object.owner});
+        plan.push_back({Action::remove_volume, Why::orphan, object.id, object.owner, object.engine});
     }
 }
 

@@ -89,7 +89,7 @@ struct GcItem {
     Why why;
     std::string id;
     std::string owner;
-    std::string engine; // of a container or volume: the object's
+    std::string engine = {}; // of a container or volume: the object's
 };
 std::string_view gc_action_name(GcItem::Action action);
 std::string_view gc_why_name(GcItem::Why why);
