@@ -1,19 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What functional and fake-engine tests share: the binary under test, in a state directory of its own."""
-import itertools
-import os
-
+"""What functional and fake-engine tests share."""
 import pytest
 
 import runner
 
-_numbers = itertools.count(1)
-
-
-def new_owner():
-    return f"t{os.getpid()}-{next(_numbers)}"
-
 
 @pytest.fixture(scope="session", autouse=True)
 def the_binary():
-    runner.binary()
+    """Fails once and clearly when there is nothing to test."""
+    return runner.binary()

@@ -4,7 +4,6 @@ import pytest
 
 import images as shapes
 import runner
-from conftest import new_owner
 from engine_api import Engine
 from private_engine import PrivateEngine
 
@@ -19,7 +18,7 @@ def engine():
 @pytest.fixture(scope="session")
 def base(engine, tmp_path_factory):
     """The base image, made by the binary itself and without a registry."""
-    sb = runner.Sandbox(tmp_path_factory.mktemp("base") / "state", new_owner())
+    sb = runner.Sandbox(tmp_path_factory.mktemp("base") / "state", runner.new_owner())
     sb.run("image", "bootstrap", "--tag", runner.BASE, timeout=120)
     assert engine.image(runner.BASE), "image bootstrap made no image"
     return runner.BASE
@@ -40,7 +39,7 @@ def image(engine, base):
 @pytest.fixture(scope="session")
 def make_sandbox(engine, base, tmp_path_factory):
     def make(**kw):
-        return runner.Sandbox(tmp_path_factory.mktemp("sb") / "state", kw.pop("owner", None) or new_owner(), **kw)
+        return runner.Sandbox(tmp_path_factory.mktemp("sb") / "state", kw.pop("owner", None) or runner.new_owner(), **kw)
     return make
 
 
@@ -77,7 +76,7 @@ def private_engine():
 @pytest.fixture
 def private_sb(private_engine, tmp_path):
     """A sandbox on the private engine, with the base image in it."""
-    sandbox = runner.Sandbox(tmp_path / "state", new_owner(), engine_url=private_engine.url)
+    sandbox = runner.Sandbox(tmp_path / "state", runner.new_owner(), engine_url=private_engine.url)
     if not private_engine.api.image(runner.BASE):
         sandbox.run("image", "bootstrap", "--tag", runner.BASE, timeout=120)
     yield sandbox

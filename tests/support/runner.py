@@ -4,6 +4,7 @@
     sb.run("exec", s, "echo", "hi").text == "hi\\n"      # status 0 is expected unless said otherwise
     sb.fails(3, "inspect", "nosuch")                      # checks status and the shape of the error line
 """
+import itertools
 import json
 import os
 import pathlib
@@ -16,7 +17,12 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BASE = "sandbox/base:latest"
+_numbers = itertools.count(1)
 _SANITIZER_MARKS = (b"AddressSanitizer", b"LeakSanitizer", b"runtime error: ")
+
+
+def new_owner():
+    return f"t{os.getpid()}-{next(_numbers)}"
 
 
 def binary():
