@@ -3,6 +3,7 @@
 #include "domain/manifest_decode.hpp"
 #include "domain/manifest_paths.hpp"
 #include "domain/names.hpp"
+#include "domain/shown.hpp"
 #include "domain/units.hpp"
 
 #include "util/text.hpp"
@@ -72,7 +73,9 @@ void check_workspace(const YamlNode& root, const Manifest& manifest) {
          workspace.destroy_on_session_destroy != plain.destroy_on_session_destroy},
     }};
     for (const auto& [path, is_given] : given) {
-        if (is_given) throw error_at(root, {path}, "an ephemeral workspace has no such setting");
+        if (!is_given) continue;
+        throw error_at(root, {path}, "an ephemeral workspace has no such setting")
+            .hint("workspace: NAME, or {mode: persistent, id: NAME, ...}, makes it persistent");
     }
 }
 
@@ -85,10 +88,10 @@ void check_mounts(const YamlNode& root, const Manifest& manifest) {
     }
     for (const auto& [path, bytes] : manifest.tmpfs) {
         if (is_below(manifest.workdir, path)) {
-            throw error_at(root, {"tmpfs", "workdir"}, fmt::format("{} would hide the workspace", printable(path)));
+            throw error_at(root, {"tmpfs", "workdir"}, fmt::format("{} would hide the workspace", shown(path)));
         }
         if (is_below(path, "/.sandbox") || is_below(path, "/proc") || is_below(path, "/sys") || path == "/dev") {
-            throw error_at(root, {"tmpfs"}, fmt::format("nothing can be mounted at {}", printable(path)));
+            throw error_at(root, {"tmpfs"}, fmt::format("nothing can be mounted at {}", shown(path)));
         }
     }
 }
@@ -102,7 +105,7 @@ void check_manifest(const YamlNode& root, const Manifest& manifest) {
     }
     // Arguments are looked up by id first, so such a name could never be reached.
     if (is_session_id(manifest.name)) {
-        throw error_at(root, {"name"}, fmt::format("\"{}\" looks like a session id", printable(manifest.name)));
+        throw error_at(root, {"name"}, fmt::format("\"{}\" looks like a session id", shown(manifest.name)));
     }
     if (!manifest.publish.empty() && manifest.network == NetworkMode::none) {
         throw error_at(root, {"publish", "network"}, "ports are published, and the session has no network")

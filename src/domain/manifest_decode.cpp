@@ -4,7 +4,7 @@
 #include "domain/manifest_json.hpp"
 #include "domain/manifest_paths.hpp"
 #include "domain/names.hpp"
-#include "util/text.hpp"
+#include "domain/shown.hpp"
 
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ constexpr std::uint64_t k_least_memory = 6ULL << 20; // what the engine itself a
 std::string read_image(const Field& field) {
     std::string image = read_word(field);
     if (image.starts_with('-') || image.find(' ') != std::string::npos || image.size() > 512) {
-        throw field.error(fmt::format("\"{}\" is not an image's name", printable(image)));
+        throw field.error(fmt::format("\"{}\" is not an image's name", shown(image)));
     }
     return image;
 }
@@ -40,7 +40,7 @@ std::string read_user(const Field& field) {
     const bool is_plain = user.find_first_of(" /\\") == std::string::npos && !user.starts_with(':') &&
                           !user.ends_with(':') && std::count(user.begin(), user.end(), ':') <= 1;
     if (is_plain) return user;
-    throw field.error(fmt::format("\"{}\" is not a user", printable(user))).hint("NAME, UID, NAME:GROUP or UID:GID");
+    throw field.error(fmt::format("\"{}\" is not a user", shown(user))).hint("NAME, UID, NAME:GROUP or UID:GID");
 }
 
 std::string read_name(const Field& field, std::string_view what) {
@@ -58,7 +58,7 @@ std::string read_seccomp(const Field& field, const DecodeContext& context) {
 void read_version(const Field& field) {
     const std::string& text = read_scalar(field, "a number");
     if (text == "1") return;
-    throw field.error(fmt::format("\"{}\" is not a known version", printable(text)))
+    throw field.error(fmt::format("\"{}\" is not a known version", shown(text)))
         .hint("write version: 1, or use a newer sandbox for a newer manifest");
 }
 

@@ -2,9 +2,8 @@
 // checkpoint, export and policy: checked here, used by verbs of their own, kept as a tree in one form in between.
 #include "domain/manifest_decode.hpp"
 #include "domain/manifest_paths.hpp"
+#include "domain/shown.hpp"
 #include "domain/units.hpp"
-
-#include "util/text.hpp"
 
 #include <fmt/format.h>
 
@@ -57,7 +56,7 @@ YamlNodePtr read_list(const Field& field) {
 std::string read_store(const Field& field) {
     std::string store = read_word(field);
     if (store.starts_with("dir:") || store.starts_with("postgres://") || store.starts_with("s3://")) return store;
-    throw field.error(fmt::format("unknown store \"{}\"", printable(store)))
+    throw field.error(fmt::format("unknown store \"{}\"", shown(store)))
         .hint("dir:PATH, postgres://... or s3://BUCKET/PREFIX?endpoint=...");
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "domain/manifest_field.hpp"
 
+#include "domain/manifest_decode.hpp"
+#include "domain/shown.hpp"
 #include "domain/units.hpp"
 #include "util/text.hpp"
 
@@ -13,7 +15,10 @@
 namespace sandbox::domain {
 
 Error Field::error(std::string_view message) const {
-    return located(mark(), path.empty() ? std::string(message) : fmt::format("{}: {}", printable(path), message));
+    const std::string_view key = std::string_view(path).substr(0, path.find('['));
+    // A flag's name stands in front already and says the same as its key.
+    const bool is_said = mark().source != nullptr && mark().source->origin == YamlOrigin::flag && find_key(key) != nullptr;
+    return located(mark(), key.empty() || is_said ? std::string(message) : fmt::format("{}: {}", shown(path), message));
 }
 
 Error Field::wrong_kind(std::string_view wanted) const {
@@ -32,7 +37,7 @@ std::string read_word(const Field& field) {
     if (text.empty()) throw field.error("it is empty");
     const bool bad = std::any_of(text.begin(), text.end(),
                                  [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
-    if (bad) throw field.error(fmt::format("control character in \"{}\"", printable(text)));
+    if (bad) throw field.error(fmt::format("control character in \"{}\"", shown(text)));
     return text;
 }
 
@@ -40,14 +45,14 @@ bool read_boolean(const Field& field) {
     const std::string& text = read_scalar(field, "true or false");
     if (text == "true") return true;
     if (text == "false") return false;
-    throw field.error(fmt::format("\"{}\" is neither true nor false", printable(text)));
+    throw field.error(fmt::format("\"{}\" is neither true nor false", shown(text)));
 }
 
 std::uint64_t read_size(const Field& field, std::uint64_t least) {
     const std::string& text = read_scalar(field, "a size");
     const std::uint64_t bytes = at_field(field, [&] { return parse_size(text); });
     if (bytes < least) {
-        throw field.error(fmt::format("{} is too small", printable(text)))
+        throw field.error(fmt::format("{} is too small", shown(text)))
             .hint(fmt::format("at least {}", format_size(least)));
     }
     return bytes;
@@ -64,7 +69,7 @@ std::uint64_t read_count(const Field& field, std::uint64_t least, std::uint64_t 
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool is_number = end == text.data() + text.size() && failure == std::errc();
     if (!is_number || value < least || value > most) {
-        throw field.error(fmt::format("\"{}\" is not a whole number from {} to {}", printable(text), least, most));
+        throw field.error(fmt::format("\"{}\" is not a whole number from {} to {}", shown(text), least, most));
     }
     return value;
 }
@@ -75,7 +80,7 @@ double read_number(const Field& field, double most) {
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
     // NaN and the infinities are read too; the comparison refuses them.
     if (end != text.data() + text.size() || failure != std::errc() || !(value > 0 && value <= most)) {
-        throw field.error(fmt::format("\"{}\" is not a number above 0 and up to {:g}", printable(text), most));
+        throw field.error(fmt::format("\"{}\" is not a number above 0 and up to {:g}", shown(text), most));
     }
     return value;
 }
@@ -87,7 +92,7 @@ std::size_t read_choice(const Field& field, std::string_view choices) {
     const auto found = std::find(names.begin(), names.end(), text);
     if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
     const auto near = nearest(text, names);
-    throw field.error(fmt::format("unknown value \"{}\"{}", printable(text),
+    throw field.error(fmt::format("unknown value \"{}\"{}", shown(text),
                                   near ? fmt::format("; did you mean \"{}\"?", *near) : std::string()))
         .hint(all);
 }
@@ -120,7 +125,7 @@ void check_known(const Field& map, const std::vector<std::string>& known) {
     for (const auto& entry : map.node.entries) {
         if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
         const auto near = nearest(entry.key, known);
-        throw located(entry.mark, fmt::format("unknown key \"{}\"{}", printable(entry.key),
+        throw located(entry.mark, fmt::format("unknown key \"{}\"{}", shown(entry.key),
                                               near ? fmt::format("; did you mean \"{}\"?", *near) : std::string()))
             .hint(fmt::format("here: {}", join(known, ", ")));
     }

@@ -52,7 +52,7 @@ constexpr std::array k_keys = {
     ManifestKey{"lifecycle.ttl", duration, "How long the session lives at most", "1h", ""},
     ManifestKey{"lifecycle.idleTimeout", duration, "How long it lives without being used (0 is for ever)", "30m", ""},
     ManifestKey{"lifecycle.autoDestroy", boolean, "Remove it at its deadline, not only stop it", "true", ""},
-    ManifestKey{"checkpoint.store", text, "Where checkpoints go: dir:PATH, postgres://..., s3://...", "dir:", ""},
+    ManifestKey{"checkpoint.store", text, "Where checkpoints go: dir:PATH, or a postgres:// or s3:// address", "dir:", ""},
     ManifestKey{"checkpoint.retain", text, "How many checkpoints to keep, or all", "3", ""},
     ManifestKey{"checkpoint.durable", boolean, "Refuse a store that is lost with this host", "false", ""},
     ManifestKey{"export.files", map, "Workspace paths to copy out, and where to", "", ""},

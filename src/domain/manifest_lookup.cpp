@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finding keys, and helping with the ones that are not there.
 #include "domain/manifest_decode.hpp"
+#include "domain/shown.hpp"
 
 #include "util/text.hpp"
 
@@ -91,11 +92,11 @@ Error unknown_key(std::string_view parent, std::string_view key, const YamlMark&
     const std::string place = elsewhere(key);
     // An exact name in another place says more than a similar one here.
     if (!place.empty()) {
-        return located(mark, fmt::format("unknown key \"{}\"{}", printable(key),
+        return located(mark, fmt::format("unknown key \"{}\"{}", shown(key),
                                          parent.empty() ? std::string() : fmt::format(" under \"{}\"", parent)))
             .hint(where_it_belongs(key, place));
     }
-    return located(mark, fmt::format("unknown key \"{}\"{}", printable(key),
+    return located(mark, fmt::format("unknown key \"{}\"{}", shown(key),
                                      near ? fmt::format("; did you mean \"{}\"?", *near) : std::string()))
         .hint(near ? std::string() : fmt::format("here: {}", join(known, ", ")));
 }

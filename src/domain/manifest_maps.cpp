@@ -3,6 +3,7 @@
 #include "domain/manifest_decode.hpp"
 #include "domain/manifest_paths.hpp"
 #include "domain/names.hpp"
+#include "domain/shown.hpp"
 
 #include "util/text.hpp"
 
@@ -32,7 +33,7 @@ std::string read_capability(const Field& field) {
     if (std::find(k_capabilities.begin(), k_capabilities.end(), name) != k_capabilities.end()) return name;
     const std::vector<std::string> known(k_capabilities.begin(), k_capabilities.end());
     const auto near = nearest(name, known);
-    throw field.error(fmt::format("unknown capability \"{}\"{}", printable(name),
+    throw field.error(fmt::format("unknown capability \"{}\"{}", shown(name),
                                   near ? fmt::format("; did you mean \"{}\"?", *near) : std::string()));
 }
 
@@ -62,7 +63,7 @@ EnvValue read_reference(const Field& field, const DecodeContext& context) {
 std::uint16_t read_port(const Field& field) {
     std::string text = read_scalar(field, "a port");
     if (text.find(':') != std::string::npos) {
-        throw field.error(fmt::format("\"{}\" names a port of the host", printable(text)))
+        throw field.error(fmt::format("\"{}\" names a port of the host", shown(text)))
             .hint("give the session's port alone: the engine chooses a free one on the host's loopback, "
                   "and `sandbox ports` shows it");
     }
@@ -70,7 +71,7 @@ std::uint16_t read_port(const Field& field) {
     std::uint16_t port = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), port);
     if (failure == std::errc() && end == text.data() + text.size() && port > 0) return port;
-    throw field.error(fmt::format("\"{}\" is not a TCP port from 1 to 65535", printable(text)));
+    throw field.error(fmt::format("\"{}\" is not a TCP port from 1 to 65535", shown(text)));
 }
 
 } // namespace

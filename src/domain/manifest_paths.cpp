@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "domain/manifest_paths.hpp"
+#include "domain/shown.hpp"
 
 #include "util/text.hpp"
 
@@ -15,7 +16,7 @@ constexpr std::size_t k_max_path = 4095;
 constexpr std::size_t k_max_name = 255;
 
 Error bad_path(std::string_view path, std::string_view why) {
-    return Error(ErrorCode::usage, fmt::format("path \"{}\" {}", printable(path), why));
+    return Error(ErrorCode::usage, fmt::format("path \"{}\" {}", shown(path), why));
 }
 
 // The path's names, "." and empty ones left out.
@@ -69,8 +70,8 @@ std::string resolve_host_path(const Field& field, std::string_view path, const s
     const bool is_inside = source.origin == YamlOrigin::flag || is_below(joined.string(), source.base_directory);
     const auto holds = [&](const std::string& directory) { return is_below(joined.string(), directory); };
     if (is_inside || std::any_of(allowed.begin(), allowed.end(), holds)) return joined.string();
-    throw field.error(fmt::format("\"{}\" leaves the manifest's folder", printable(path)))
-        .hint(fmt::format("--allow-path {} lets the manifest read there", printable(joined.parent_path().empty() ? "." : joined.parent_path().string())));
+    throw field.error(fmt::format("\"{}\" leaves the manifest's folder", shown(path)))
+        .hint(fmt::format("--allow-path {} lets the manifest read there", shown(joined.parent_path().empty() ? "." : joined.parent_path().string())));
 }
 
 } // namespace sandbox::domain

@@ -2,6 +2,7 @@
 // `files` and `directories`: what the workspace starts with.
 #include "domain/manifest_decode.hpp"
 #include "domain/manifest_paths.hpp"
+#include "domain/shown.hpp"
 #include "domain/units.hpp"
 
 #include "util/text.hpp"
@@ -36,7 +37,7 @@ bool is_tree(Seed::Kind kind) {
 
 std::string seed_path(const Field& field, std::string_view text, Seed::Kind kind) {
     const auto fail = [&](std::string_view why) {
-        return located(field.key_mark, fmt::format("path \"{}\" {}", printable(text), why));
+        return located(field.key_mark, fmt::format("path \"{}\" {}", shown(text), why));
     };
     std::string path;
     try {
@@ -68,7 +69,7 @@ std::string read_git(const Field& field, const DecodeContext& context) {
     if (is_git_url(text)) return text;
     // Other transports run programs (ext::) or are read by anyone on the way (http, git).
     if (text.find("://") != std::string::npos || text.find("::") != std::string::npos) {
-        throw field.error(fmt::format("\"{}\" is not https, ssh or a local path", printable(text)));
+        throw field.error(fmt::format("\"{}\" is not https, ssh or a local path", shown(text)));
     }
     return resolve_host_path(field, text, context.allowed_paths);
 }
@@ -102,7 +103,7 @@ std::pair<SourceKey, const YamlNode::Entry*> source_of(const Field& field) {
         if (entry == nullptr) continue;
         if (found.second != nullptr) {
             throw located(entry->mark, fmt::format("both {} and {} for \"{}\"", found.first.name, source.name,
-                                                   printable(field.path)));
+                                                   shown(field.path)));
         }
         found = {source, entry};
     }
@@ -215,7 +216,7 @@ void check_seeds(const YamlNode& root, std::vector<Seed>& seeds) {
     std::map<std::string_view, Seed::Kind> kinds;
     for (const Seed& seed : seeds) {
         if (!kinds.emplace(seed.path, seed.kind).second) {
-            throw located(mark_of(root, seed.path), fmt::format("\"{}\" is given twice", printable(seed.path)));
+            throw located(mark_of(root, seed.path), fmt::format("\"{}\" is given twice", shown(seed.path)));
         }
     }
     for (const Seed& seed : seeds) {
@@ -224,7 +225,7 @@ void check_seeds(const YamlNode& root, std::vector<Seed>& seeds) {
             const auto above = kinds.find(path.substr(0, slash));
             if (above == kinds.end() || is_tree(above->second)) continue;
             throw located(mark_of(root, path), fmt::format("\"{}\" is below \"{}\", which is not a directory",
-                                                           printable(path), printable(above->first)));
+                                                           shown(path), shown(above->first)));
         }
     }
 }

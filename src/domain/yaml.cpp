@@ -3,6 +3,7 @@
 // resolved and no limit can be passed before we have looked.
 #include "domain/yaml.hpp"
 
+#include "domain/shown.hpp"
 #include "util/text.hpp"
 
 #include <fmt/format.h>
@@ -119,7 +120,7 @@ class TreeBuilder final : public YAML::EventHandler {
             const std::string_view name = tag.substr(k_tag_prefix.size());
             if (name == expected || (name == "binary" && expected == "str")) return name;
         }
-        throw located(to_mark(mark), fmt::format("unknown tag \"{}\"", printable(tag)))
+        throw located(to_mark(mark), fmt::format("unknown tag \"{}\"", shown(tag)))
             .hint("only !!str and !!binary have a meaning here; values are read from their text");
     }
 
@@ -187,7 +188,7 @@ class TreeBuilder final : public YAML::EventHandler {
         }
         const auto [first, is_new] = level.keys.emplace(key.text, mark);
         if (!is_new) {
-            throw located(mark, fmt::format("double key \"{}\", first given in line {}", printable(key.text),
+            throw located(mark, fmt::format("double key \"{}\", first given in line {}", shown(key.text),
                                             first->second.line + 1));
         }
         level.key = key.text;
@@ -211,6 +212,17 @@ bool indents_with_tab(std::string_view text, std::size_t line) {
     return tab != std::string_view::npos && text.find_first_not_of(" \t") > tab;
 }
 
+// The end of the last line with something on it: where a document that ends too early is shown to end.
+YamlMark last_written(const YamlMark& mark) {
+    const std::string_view text = mark.source->text;
+    const std::size_t last = text.find_last_not_of(" \t\r\n");
+    if (last == std::string_view::npos) return mark;
+    const std::string_view before = text.substr(0, last + 1);
+    const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
+    if (line >= mark.line) return mark;
+    return {mark.source, line, before.size() - (line == 0 ? 0 : before.rfind('\n') + 1)};
+}
+
 Error syntax_error(const YamlMark& mark, const std::string& message) {
     const std::string& text = mark.source->text;
     // The parser stumbles at the tab's own line or at the one after it.
@@ -219,13 +231,28 @@ Error syntax_error(const YamlMark& mark, const std::string& message) {
             return located(YamlMark{mark.source, line, 0}, "a tab in the indentation, where YAML takes only spaces");
         }
     }
-    return located(mark, message);
+    if (message == YAML::ErrorMsg::EOF_IN_SCALAR || message == YAML::ErrorMsg::DOC_IN_SCALAR) {
+        return located(last_written(mark), "a quote is opened and never closed");
+    }
+    return located(last_written(mark), message);
+}
+
+// yaml-cpp takes the end of the text for the end of a quoted scalar when a line break comes before it, so a torn file
+// would pass. A document end inside of quotes it refuses.
+std::string with_end_marker(std::string text) {
+    if (text.ends_with('\n')) text += "...\n";
+    return text;
 }
 
 void refuse_second_document(YAML::Parser& parser, const std::shared_ptr<const YamlSource>& source) {
     TreeBuilder second(source);
     if (!parser.HandleNextDocument(second)) return;
-    throw located(second.root() ? second.root()->mark : YamlMark{source, 0, 0}, "a second document starts here")
+    const YamlMark mark = second.root() ? second.root()->mark : YamlMark{source, 0, 0};
+    // The parser takes what is left over for a next document, marker or not.
+    if (source->text.find("\n---") == std::string::npos) {
+        throw located(mark, "this belongs to nothing above it").hint("check the indentation and the brackets");
+    }
+    throw located(mark, "a second document starts here")
         .hint("a manifest is one document; give -f twice to combine two files");
 }
 
@@ -248,7 +275,7 @@ std::string_view kind_name(YamlNode::Kind kind) {
 
 YamlNodePtr parse_yaml(std::shared_ptr<const YamlSource> source) {
     check_yaml_text(source);
-    std::istringstream input(with_joined_surrogates(source->text));
+    std::istringstream input(with_end_marker(with_joined_surrogates(source->text)));
     TreeBuilder builder(source);
     try {
         YAML::Parser parser(input);
