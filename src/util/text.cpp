@@ -36,16 +36,21 @@ std::size_t utf8_sequence(std::string_view bytes) {
     return length;
 }
 
+// Insertions, deletions, replacements, and swaps of two neighbours, each counted as one.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> above_last(b.size() + 1);
+    std::vector<std::size_t> above(b.size() + 1);
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
     for (std::size_t i = 0; i < a.size(); ++i) {
-        std::size_t diagonal = row[0];
+        above_last.swap(above);
+        above.swap(row);
         row[0] = i + 1;
         for (std::size_t j = 0; j < b.size(); ++j) {
-            const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({row[j + 1] + 1, row[j] + 1, replaced});
+            const std::size_t replaced = above[j] + (a[i] == b[j] ? 0 : 1);
+            row[j + 1] = std::min({above[j + 1] + 1, row[j] + 1, replaced});
+            const bool is_swap = i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j];
+            if (is_swap) row[j + 1] = std::min(row[j + 1], above_last[j - 1] + 1);
         }
     }
     return row[b.size()];
