@@ -54,11 +54,11 @@ TransferStats put_tree(const Link& link, const std::string& source_path, const P
     TreeReadOptions read_options;
     read_options.max_file = options.max_file;
     read_options.exclude = exclude_matcher(options.exclude);
-    agent::FramedStream connection = open_connection(link, Operation::put_tree);
+    const std::string request = agent::encode(agent::PutMessage{options.target, options.source_name, options.target_must_be_directory,
+                                                                options.make_parents, options.max_file});
+    agent::FramedStream connection = open_connection(link, Operation::put_tree, request);
     TreeUpload to(connection);
     return upload(to, [&] {
-        to.send(agent::encode(agent::PutMessage{options.target, options.source_name, options.target_must_be_directory,
-                                                options.make_parents, options.max_file}));
         const TreeCounts read = read_tree(std::move(source), read_options, to.encoder());
         to.finish();
         return TransferStats{read.files, read.bytes, read.skipped};
@@ -83,8 +83,8 @@ TransferStats get_tree(const Link& link, const GetOptions& options) {
     request.path = options.target;
     if (!means_contents(options.source)) request.source_name = base_name(options.source);
     InterruptWatch interrupts;
-    agent::FramedStream connection = open_connection(link, Operation::get_tree);
-    connection.write(agent::encode(agent::GetMessage{options.source, options.max_file}));
+    const std::string message = agent::encode(agent::GetMessage{options.source, options.max_file});
+    agent::FramedStream connection = open_connection(link, Operation::get_tree, message);
     TreeWriter writer([&](TreeType root) { return resolve_tree_target(base, request, root); }, k_host_mode_mask);
     TreeDecoder decoder(true, options.max_file);
     const auto done = download_tree(connection, decoder, writer, interrupts);

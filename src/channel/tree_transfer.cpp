@@ -68,8 +68,6 @@ Error remote_error(std::string_view payload) {
 TreeUpload::TreeUpload(agent::FramedStream& connection)
     : m_connection(connection), m_encoder([this](std::string_view chunk) { send_chunk(chunk); }) {}
 
-void TreeUpload::send(std::string_view frame) { write(frame); }
-
 void TreeUpload::send_chunk(std::string_view chunk) {
     write(agent::frame_header(FrameType::data, chunk.size()));
     write(chunk);

@@ -19,7 +19,6 @@ class TreeUpload {
   public:
     explicit TreeUpload(agent::FramedStream& connection);
     TreeEncoder& encoder() { return m_encoder; }
-    void send(std::string_view frame);
     // Ends the tree and waits until the agent has applied it.
     agent::DoneMessage finish();
     // Ends the connection in the middle, and waits a moment for the agent to have taken back what it staged.

@@ -41,6 +41,10 @@ std::string read_link(int directory, const std::string& name, std::string_view s
     return target;
 }
 
+[[noreturn]] void throw_shorter(std::string_view shown) {
+    throw Error(ErrorCode::failed, quoted(shown) + " became shorter while it was copied");
+}
+
 // Content of one open file, in whichever of the three ways fits it.
 class FileReader {
   public:
@@ -91,7 +95,7 @@ class FileReader {
             const ssize_t got = ::pread(fd, room.data(), wanted, static_cast<off_t>(offset));
             if (got < 0 && errno == EINTR) continue;
             if (got < 0) throw path_error("cannot read", shown);
-            if (got == 0) throw Error(ErrorCode::failed, quoted(shown) + " became shorter while it was copied");
+            if (got == 0) throw_shorter(shown);
             m_out.commit(static_cast<std::size_t>(got));
             offset += static_cast<std::uint64_t>(got);
             length -= static_cast<std::uint64_t>(got);
@@ -111,6 +115,10 @@ class FileReader {
             copy_range(fd, static_cast<std::uint64_t>(data), end - static_cast<std::uint64_t>(data), shown);
             at = end;
         }
+        // The end of a file that became shorter looks like one more hole.
+        struct stat info {};
+        if (::fstat(fd, &info) != 0) throw path_error("cannot read", shown);
+        if (static_cast<std::uint64_t>(info.st_size) < size) throw_shorter(shown);
         m_out.extent(size, 0);
     }
 

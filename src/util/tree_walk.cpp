@@ -47,7 +47,8 @@ class Remover final : public TreeWalk {
 } // namespace
 
 void DirectoryStack::push(Fd directory, std::string_view name) {
-    if (m_levels.size() > k_tree_max_depth) throw Error(ErrorCode::failed, "directories are nested too deep");
+    // The deepest tree that a stream may hold lies below its root, in a staging directory.
+    if (m_levels.size() > k_tree_max_depth + 2) throw Error(ErrorCode::failed, "directories are nested too deep");
     struct stat info {};
     if (::fstat(directory.get(), &info) != 0) throw failure("cannot read directory", name);
     const std::size_t before = m_path.size();

@@ -40,12 +40,12 @@ std::string encode(const Steps& steps) {
 }
 
 // Extracts `bytes` as the host would, to <directory>/target/t.
-void extract(const std::string& directory, std::string_view bytes) {
+void extract(const std::string& directory, std::string_view bytes, std::size_t piece = 1) {
     const PathBase base = PathBase::anywhere();
     const TreeTargetRequest request{directory + "/target/t", "t", false, false};
     TreeWriter writer([&](TreeType root) { return resolve_tree_target(base, request, root); }, 01777);
     TreeDecoder decoder(true);
-    for (const char byte : bytes) decoder.feed({&byte, 1}, writer);
+    for (std::size_t at = 0; at < bytes.size(); at += piece) decoder.feed(bytes.substr(at, piece), writer);
     decoder.finish();
     writer.publish();
 }
@@ -120,7 +120,7 @@ TEST_CASE("a tree that goes down for ever is refused") {
         bytes += encode({{k_dir, path, ""}});
         path += "/d";
     }
-    CHECK(error_of([&] { extract(directory.path(), bytes); }).first == ErrorCode::protocol_error);
+    CHECK(error_of([&] { extract(directory.path(), bytes, 4096); }).first == ErrorCode::protocol_error);
     CHECK(describe(directory.path() + "/target", false) == " 16877\n");
 }
 
@@ -154,7 +154,7 @@ TEST_CASE("bytes changed anywhere in a header never escape or crash") {
     const std::string good = encode({k_root, {k_dir, "a", ""}, {k_file, "a/f", "content"}, {k_link, "l", "a"}});
     make_directories(directory.path() + "/outside", 0755);
     for (std::size_t at = 0; at < good.size(); ++at) {
-        for (const int value : {0, 1, 0x2e, 0x2f, 0x7f, 0x80, 0xff}) {
+        for (const int value : {0, 0x2f, 0xff}) {
             make_directories(directory.path() + "/target", 0755);
             std::string bad = good;
             bad[at] = static_cast<char>(value);
