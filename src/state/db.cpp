@@ -11,7 +11,7 @@
 namespace sandbox::state {
 namespace {
 
-constexpr int k_busy_timeout_ms = 10'000;
+constexpr int k_busy_timeout_ms = 30'000; // 200 writers on a slow disk take 10 s
 
 // A damaged page shows only when it is read, in the middle of something. The mark makes the next opening look at the whole
 // file, which would be too slow to do each time.

@@ -2,6 +2,10 @@
 #include "state/store_impl.hpp"
 #include "util/time.hpp"
 
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
 namespace sandbox::state {
 namespace {
 
@@ -199,13 +203,16 @@ std::vector<SessionRow> Store::list(const Filter& filter) const {
         sql += " AND EXISTS (SELECT 1 FROM session_label WHERE session_id = session.id AND key = ? AND value = ?)";
     }
     if (!filter.include_closed) sql += " AND " IS_OPEN;
-    sql += " ORDER BY created_ms, id";
 
     const auto use = m_impl->reading();
     Stmt select = use.db.prepare(sql);
     if (filter.owner) select.bind(*filter.owner);
     for (const auto& [key, value] : filter.labels) select.bind(key, value);
-    return read_rows(use.db, select);
+    auto rows = read_rows(use.db, select);
+    // Not by SQLite: sorting rows of this size, it spills them to a file in the temporary directory.
+    std::sort(rows.begin(), rows.end(),
+              [](const auto& a, const auto& b) { return std::tie(a.created_ms, a.id) < std::tie(b.created_ms, b.id); });
+    return rows;
 }
 
 std::vector<SessionRow> Store::overdue(std::int64_t wall_now, std::size_t limit) const {
