@@ -101,6 +101,7 @@ void Supervisor::handle(const PollSet& set) {
     if ((set[k_client].revents & POLLOUT) != 0) flush();
     if ((set[k_control].revents & POLLIN) != 0) take_control();
     if (set[k_input].revents != 0) m_input.write();
+    give_credit();
     if (set[k_output].revents != 0) pump(m_outputs[0]);
     if (set[k_errors].revents != 0) pump(m_outputs[1]);
     // Last, so that what the leader wrote before it ended is counted by FIONREAD and not raced for.
@@ -114,10 +115,13 @@ void Supervisor::read_client() {
     } catch (const std::exception&) {
         return lose_client();
     }
-    if (const std::uint32_t credit = m_input.take_credit(); credit > 0 && !m_client_lost) {
-        m_outbox.add(encode_credit(credit));
-        flush();
-    }
+}
+
+void Supervisor::give_credit() {
+    const std::uint32_t credit = m_input.take_credit();
+    if (credit == 0 || m_client_lost) return;
+    m_outbox.add(encode_credit(credit));
+    flush();
 }
 
 void Supervisor::take_frame(const FrameView& frame) {

@@ -42,6 +42,7 @@ class Supervisor {
     void handle(const PollSet& set);
     void read_client();
     void take_frame(const FrameView& frame);
+    void give_credit();
     void flush();
     void pump(Output& output);
     void start_draining();
