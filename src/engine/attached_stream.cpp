@@ -13,8 +13,9 @@
 namespace sandbox::engine {
 namespace {
 
-// Output that is taken in during a write; beyond it the writer waits for its reader like everybody else.
-constexpr std::size_t k_max_waiting = 4 << 20;
+// Output that is taken in during a write. A side that sends more than that and reads nothing would fill our memory, or
+// hang us for ever if we stopped to read as well.
+constexpr std::size_t k_max_waiting = 8 << 20;
 
 void wait_for(int fd, short events) {
     pollfd entry{fd, events, 0};
@@ -72,9 +73,9 @@ void AttachedStream::write(std::string_view bytes) {
         if (count >= 0) {
             bytes.remove_prefix(static_cast<std::size_t>(count));
         } else if (errno == EAGAIN) {
-            const bool may_receive = !m_ended && waiting() < k_max_waiting;
-            wait_for(m_socket.get(), static_cast<short>(may_receive ? POLLIN | POLLOUT : POLLOUT));
-            if (may_receive) receive();
+            if (waiting() >= k_max_waiting) throw Error(ErrorCode::protocol_error, "an exec sends without reading");
+            wait_for(m_socket.get(), static_cast<short>(m_ended ? POLLOUT : POLLIN | POLLOUT));
+            if (!m_ended) receive();
         } else if (errno == EPIPE || errno == ECONNRESET) {
             throw lost();
         } else if (errno != EINTR) {

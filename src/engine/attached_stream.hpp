@@ -22,8 +22,8 @@ class AttachedStream final : public ExecStream {
 
     // Throws protocol_error for a cut frame, engine_unreachable for a reset connection.
     std::size_t read(std::span<char> buffer) override;
-    // Takes in output while the other side does not read, so that two full pipes are no deadlock. A side that is gone
-    // is engine_unreachable.
+    // Takes in up to 8 MiB of output while the other side does not read, so that two full pipes are no deadlock;
+    // protocol_error beyond. A side that is gone is engine_unreachable.
     void write(std::string_view bytes) override;
     void shutdown_write() override;
     int poll_fd() const override { return m_socket.get(); }

@@ -46,7 +46,7 @@ struct Timeouts {
 };
 
 struct EngineInfo {
-    std::string id;             // /info ID
+    std::string id;             // as Client::id() gives it
     std::string version;        // "20.10.24"
     std::string api_version;    // negotiated
     std::string max_api_version;
@@ -61,11 +61,11 @@ struct EngineInfo {
 struct Mount {
     enum class Kind { volume, bind, tmpfs };
     Kind kind = Kind::volume;
-    std::string source; // volume name (empty: anonymous, removed with the container), or host path
-    std::string target;
+    std::string source{}; // volume name (empty: anonymous, removed with the container), or host path
+    std::string target{};
     bool read_only = false;
     bool no_copy = false;   // volume: do not fill from the image
-    Labels volume_labels;   // of an anonymous or not yet existing volume
+    Labels volume_labels{}; // of an anonymous or not yet existing volume
     std::uint64_t tmpfs_size = 0;
     std::uint32_t tmpfs_mode = 01777;
 };
@@ -158,7 +158,8 @@ class Client {
     // Negotiates on first use (min(ours, theirs), never below their minimum). Throws engine_unreachable with a hint of
     // its own for ENOENT, EACCES, ECONNREFUSED and silence; engine_error with both versions shown when none fits.
     EngineInfo info();
-    // Only /info's ID, to tell whether this is the engine that made a row.
+    // Only /info's ID, to tell whether this is the engine that made a row. Podman invents one for each answer: its
+    // host's name and storage directory stand for it.
     std::string id();
 
     // What the engine warned about in its answer to the last create_container.
@@ -197,6 +198,9 @@ class Client {
     // POST /images/create?fromSrc=-: a root file system as tar (plain, gzip, xz, ...) read from `archive_fd` to EOF. Returns the image id.
     std::string import_image(int archive_fd, std::string_view repository_tag, const std::vector<std::string>& changes);
 
+    // Takes the name away, and the image with its last name. False when there was none; in use throws conflict.
+    bool remove_image(std::string_view reference);
+
     // PUT /containers/{id}/archive: `tar` whole in memory (small things only: the agent, an owner change).
     void put_archive(std::string_view container, std::string_view path, std::string_view tar);
     // GET: streams the tar to `sink`; a stream that is cut throws protocol_error. False when the path does not exist.
@@ -204,10 +208,10 @@ class Client {
                      const std::function<void(std::string_view)>& sink);
 
     struct ExecSpec {
-        std::vector<std::string> argv;
-        std::string user;
-        std::string workdir;
-        std::vector<std::string> env;
+        std::vector<std::string> argv{};
+        std::string user{};
+        std::string workdir{};
+        std::vector<std::string> env{};
         bool attach_stdin = false;
         bool tty = false;
     };

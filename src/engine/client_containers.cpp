@@ -13,6 +13,8 @@
 namespace sandbox::engine {
 namespace {
 
+using std::chrono::milliseconds;
+
 constexpr std::string_view k_all_hex = "0123456789abcdef";
 constexpr std::size_t k_id_length = 64;
 
@@ -63,17 +65,18 @@ std::optional<ContainerInfo> Client::inspect_container(std::string_view id) {
     return info;
 }
 
-bool Client::wait_container_gone(std::string_view id, std::chrono::milliseconds deadline) {
+bool Client::wait_container_gone(std::string_view id, milliseconds deadline) {
     for (Backoff backoff(deadline);; backoff.pause()) {
         if (!inspect_container(id)) return true;
         if (backoff.is_over()) return false;
     }
 }
 
-bool Client::remove_container(std::string_view id, std::chrono::milliseconds deadline) {
+bool Client::remove_container(std::string_view id, milliseconds deadline) {
     if (could_be_prefix(id) && !inspect_container(id)) return false;
     Request request{.method = "DELETE", .target = object_path("containers", id) + "?force=1&v=1"};
-    request.header_timeout = m_impl->transport.timeouts().slow_header;
+    // One call that hangs must not outlive the deadline by much; a kernel that is busy unmounting gets a second at least.
+    request.header_timeout = std::min(m_impl->transport.timeouts().slow_header, std::max(deadline, milliseconds(1000)));
     bool existed = false;
     std::string last = "it is still there";
     for (Backoff backoff(deadline);; backoff.pause()) {
@@ -84,7 +87,7 @@ bool Client::remove_container(std::string_view id, std::chrono::milliseconds dea
         // moment. Both pass.
         if (!response.ok()) last = failure_text(response);
         if (response.ok() || response.status == 409) {
-            const auto wait = std::min(backoff.left(), std::chrono::milliseconds(1000));
+            const auto wait = std::min(backoff.left(), milliseconds(1000));
             if (wait_container_gone(id, wait)) return true;
         }
         if (backoff.is_over()) {

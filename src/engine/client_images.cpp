@@ -55,14 +55,18 @@ std::string follow_progress(Exchange& exchange, std::chrono::milliseconds silenc
     return last;
 }
 
+// The slashes of an image's name are part of the path.
+std::string image_path(std::string_view reference) {
+    parse_image_reference(reference);
+    std::string path = "/images";
+    for (const auto& segment : split(reference, '/')) path += "/" + percent_encode(segment);
+    return path;
+}
+
 } // namespace
 
 std::optional<ImageInfo> Client::inspect_image(std::string_view reference) {
-    // The slashes of a name are part of the path here.
-    parse_image_reference(reference);
-    std::vector<std::string> segments;
-    for (const auto& segment : split(reference, '/')) segments.push_back(percent_encode(segment));
-    const Response response = m_impl->get("/images/" + join(segments, "/") + "/json");
+    const Response response = m_impl->get(image_path(reference) + "/json");
     if (is_absent(response, "image")) return std::nullopt;
     expect_ok(response, "cannot inspect image " + printable(reference));
     return parse_image(response.body);
@@ -100,6 +104,13 @@ std::string Client::import_image(int archive_fd, std::string_view repository_tag
     const auto image = inspect_image(repository_tag);
     if (!image) throw Error(ErrorCode::engine_error, context + ": the engine does not have it afterwards");
     return image->id;
+}
+
+bool Client::remove_image(std::string_view reference) {
+    const Response response = m_impl->del(image_path(reference));
+    if (is_absent(response, "image")) return false;
+    expect_ok(response, "cannot remove image " + printable(reference));
+    return true;
 }
 
 } // namespace sandbox::engine

@@ -88,9 +88,10 @@ std::string failure_text(const Response& response) {
 }
 
 Error failure(const Response& response, std::string_view context) {
-    const bool is_engines_word = parse_error_message(response.body).has_value();
-    // A 404 that is not the engine's own word says nothing about any object.
-    const ErrorCode code = is_engines_word ? code_for_status(response.status) : ErrorCode::engine_error;
+    const auto message = parse_error_message(response.body);
+    // A 404 that is not the engine's own word, or about the call itself, says nothing about any object.
+    const bool is_about_object = message && *message != "page not found";
+    const ErrorCode code = is_about_object ? code_for_status(response.status) : ErrorCode::engine_error;
     return make_error(code, failure_text(response), context);
 }
 
