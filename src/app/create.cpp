@@ -6,7 +6,6 @@
 #include "app/helper_container.hpp"
 #include "app/interrupt.hpp"
 #include "app/network.hpp"
-#include "app/seeding.hpp"
 #include "app/sessions.hpp"
 #include "app/teardown.hpp"
 #include "app/workspaces.hpp"
@@ -67,8 +66,8 @@ class Creation {
 
 // Everything that can fail without having changed anything comes first.
 void Creation::prepare() {
-    m_setup.env = resolve_environment(m_manifest.env);
-    check_sources(m_manifest.seeds);
+    m_setup.env = resolve_environment(m_manifest.env, m_options.roots);
+    check_sources(m_manifest.seeds, m_options.roots);
     const auto& seccomp = m_manifest.security.seccomp;
     if (seccomp != "default" && seccomp != "unconfined") {
         auto profile = read_file(seccomp, k_max_seccomp);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "app/context.hpp"
+#include "app/seeding.hpp"
 #include "domain/manifest.hpp"
 
 #include <string>
@@ -17,6 +18,7 @@ enum class ChannelChoice { automatic, socket, bridge };
 
 struct CreateOptions {
     ChannelChoice channel = ChannelChoice::automatic;
+    HostRoots roots; // what the manifest's host paths may not leave
 };
 
 struct CreatedSession {

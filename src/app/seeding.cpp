@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +20,34 @@ using domain::EnvValue;
 using domain::Seed;
 
 constexpr std::size_t k_max_env_file = 128 * 1024; // the kernel's own bound on one string (MAX_ARG_STRLEN)
+
+std::optional<std::filesystem::path> real_path(const std::string& path) {
+    std::error_code failure;
+    auto real = std::filesystem::canonical(path.empty() ? "." : path, failure);
+    if (failure) return std::nullopt;
+    return real;
+}
+
+bool is_below(const std::filesystem::path& path, const std::filesystem::path& directory) {
+    const auto relative = path.lexically_relative(directory);
+    return !relative.empty() && *relative.begin() != "..";
+}
+
+void check_stays_below(const std::string& where, const std::string& path, const HostRoots& roots) {
+    const auto real = real_path(path);
+    bool is_claimed = false;
+    for (const auto& root : roots) {
+        const auto text = [](const std::string& name) { return std::filesystem::absolute(name).lexically_normal(); };
+        is_claimed = is_claimed || is_below(text(path), text(root));
+        const auto real_root = real_path(root);
+        if (real && real_root && is_below(*real, *real_root)) return;
+    }
+    // What lies below no root by its text was typed on the command line, which is leave enough.
+    if (!real || !is_claimed) return;
+    throw Error(ErrorCode::manifest_invalid, where + ": " + printable(path) + " leads out of the manifest's folder, to " +
+                                                 printable(real->string()))
+        .hint("--allow-path " + printable(real->parent_path().string()) + " lets the manifest read there");
+}
 
 std::string resolve(const std::string& name, const EnvValue& value) {
     switch (value.kind) {
@@ -43,7 +73,7 @@ std::string resolve(const std::string& name, const EnvValue& value) {
     throw Error(ErrorCode::internal, "env value of unknown kind");
 }
 
-void check_source(const Seed& seed) {
+void check_source(const Seed& seed, const HostRoots& roots) {
     const bool wants_directory = seed.kind == Seed::Kind::from_dir;
     if (seed.kind == Seed::Kind::from_archive || seed.kind == Seed::Kind::from_git) {
         throw Error(ErrorCode::manifest_invalid, "files." + printable(seed.path) +
@@ -62,6 +92,7 @@ void check_source(const Seed& seed) {
     if (::access(seed.content.c_str(), R_OK) != 0) {
         throw Error(ErrorCode::manifest_invalid, where + ": " + std::strerror(errno));
     }
+    check_stays_below("files." + printable(seed.path), seed.content, roots);
 }
 
 bool is_entry(const Seed& seed) {
@@ -90,14 +121,17 @@ void plant_from_host(const channel::Link& link, const Seed& seed) {
 
 } // namespace
 
-channel::Environment resolve_environment(const std::map<std::string, EnvValue>& env) {
+channel::Environment resolve_environment(const std::map<std::string, EnvValue>& env, const HostRoots& roots) {
     channel::Environment resolved;
-    for (const auto& [name, value] : env) resolved.emplace_back(name, resolve(name, value));
+    for (const auto& [name, value] : env) {
+        if (value.kind == EnvValue::Kind::from_file) check_stays_below("env." + name, value.value, roots);
+        resolved.emplace_back(name, resolve(name, value));
+    }
     return resolved;
 }
 
-void check_sources(const std::vector<Seed>& seeds) {
-    for (const auto& seed : seeds) check_source(seed);
+void check_sources(const std::vector<Seed>& seeds, const HostRoots& roots) {
+    for (const auto& seed : seeds) check_source(seed, roots);
 }
 
 void plant(const channel::Link& link, const std::vector<Seed>& seeds) {

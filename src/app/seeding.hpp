@@ -6,12 +6,20 @@
 #include "channel/agent_client.hpp"
 #include "domain/manifest.hpp"
 
+#include <map>
+#include <string>
+#include <vector>
+
 namespace sandbox::app {
 
+// The folders of the manifests and what --allow-path added. A path that was written to lie below one of them may not
+// lead out of all of them through a link: a manifest is often part of a tree that somebody else may change.
+using HostRoots = std::vector<std::string>;
+
 // Looks up fromEnv and fromFile. Throws manifest_invalid naming the key, never a value.
-channel::Environment resolve_environment(const std::map<std::string, domain::EnvValue>& env);
-// Throws manifest_invalid for a source that is missing, unreadable or of the wrong kind.
-void check_sources(const std::vector<domain::Seed>& seeds);
+channel::Environment resolve_environment(const std::map<std::string, domain::EnvValue>& env, const HostRoots& roots);
+// Throws manifest_invalid for a source that is missing, unreadable, of the wrong kind, or led out of the roots by a link.
+void check_sources(const std::vector<domain::Seed>& seeds, const HostRoots& roots);
 // Puts every seed into the workspace, directories first.
 void plant(const channel::Link& link, const std::vector<domain::Seed>& seeds);
 

@@ -123,6 +123,12 @@ domain::Manifest read_manifest(const Invocation& call) {
     return builder.build();
 }
 
+std::vector<std::string> host_roots(const Invocation& call) {
+    std::vector<std::string> roots = call.values("allow-path");
+    for (const auto& path : call.values("file")) roots.push_back(path == "-" ? "." : directory_of(path));
+    return roots;
+}
+
 std::vector<std::string> read_env_file(const std::string& path) {
     auto content = read_file(path, k_max_manifest);
     if (!content) throw Error(ErrorCode::usage, "no env file " + printable(path));

@@ -11,6 +11,8 @@ namespace sandbox::cli {
 
 std::vector<Option> manifest_options();
 domain::Manifest read_manifest(const Invocation& call);
+// The folders of the -f manifests and what --allow-path adds.
+std::vector<std::string> host_roots(const Invocation& call);
 
 // docker's env-file grammar: NAME=VALUE lines taken as they stand, NAME alone from this environment, blank lines and
 // lines that start with '#' skipped; a BOM and CRs at line ends are dropped. Throws usage with file and line.

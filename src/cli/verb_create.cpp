@@ -78,7 +78,7 @@ int run(Invocation& call) {
     }
     const bool talks = !call.quiet() && !call.json() && is_terminal(STDERR_FILENO);
     if (talks || call.has("verbose")) call.context().progress = [](std::string_view line) { say(line); };
-    const auto made = app::create_session(call.context(), manifest, {channel_choice(call)});
+    const auto made = app::create_session(call.context(), manifest, {channel_choice(call), host_roots(call)});
     if (!call.quiet()) {
         for (const auto& note : made.notes) say("note: " + note);
     }
