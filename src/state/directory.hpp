@@ -18,7 +18,9 @@ struct Layout {
     std::string sessions() const { return directory + "/sessions"; }
     std::string locks() const { return directory + "/locks"; }
     std::string session(std::string_view id) const { return sessions() + "/" + std::string(id); }
-    std::string session_lock(std::string_view id) const { return locks() + "/session-" + std::string(id); }
+    std::string session_lock(std::string_view id) const { return locks() + "/" + std::string(id); }
+    // The locks of everything else have a dot in front, which no session id may have.
+    std::string other_lock(std::string_view name) const { return locks() + "/." + std::string(name); }
 };
 
 // Makes the directory with mode 0700 where it is missing. One that others may enter is tightened when it is empty or

@@ -80,7 +80,7 @@ Opened open_database(const Layout& layout, std::span<const Migration> known) {
     } catch (const DamagedDatabase&) {
         // Decided below, where nobody else can be setting the same file aside.
     }
-    const FileLock lock = FileLock::acquire(layout.locks() + "/schema");
+    const FileLock lock = FileLock::acquire(layout.other_lock("schema"));
     Opened opened;
     try {
         opened.db = open_and_migrate(layout, known);

@@ -99,6 +99,8 @@ class Store {
     FileLock lock_agent_volume() const;
     // Removes the lock file of a closed session, held or not.
     void forget_lock(std::string_view id) const;
+    // Removes the lock files of workspaces that have no row, unless they are held.
+    void forget_workspace_locks() const;
     // Session directories and lock files without an open row, for gc.
     std::vector<Leftover> leftovers() const;
     // Removes the directory and the lock file of a session; false when it has an open row or somebody holds its lock.

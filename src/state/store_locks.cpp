@@ -12,16 +12,20 @@
 namespace sandbox::state {
 namespace {
 
-constexpr std::string_view k_session_lock_prefix = "session-";
+constexpr std::string_view k_workspace_lock_prefix = "workspace-";
 
-// File names below a directory without `prefix` in front; others are left out.
-void collect(const std::string& directory, std::string_view prefix, std::set<std::string>& names) {
+// Owners may hold what a file name may not, and be longer than one.
+std::string workspace_lock_name(std::string_view owner, std::string_view id) {
+    const std::string both = std::to_string(owner.size()) + ":" + std::string(owner) + std::string(id);
+    return std::string(k_workspace_lock_prefix) + sha256_hex(both).substr(0, 32);
+}
+
+std::set<std::string> names_in(const std::string& directory) {
+    std::set<std::string> names;
     std::error_code failure;
-    for (const auto& entry : std::filesystem::directory_iterator(directory, failure)) {
-        const std::string name = entry.path().filename().string();
-        if (name.starts_with(prefix)) names.insert(name.substr(prefix.size()));
-    }
+    for (const auto& entry : std::filesystem::directory_iterator(directory, failure)) names.insert(entry.path().filename().string());
     if (failure) throw errno_error("cannot list " + directory, failure.value());
+    return names;
 }
 
 std::int64_t modified_ms(const std::string& path) {
@@ -48,13 +52,11 @@ std::optional<FileLock> Store::try_lock_session(std::string_view id) const {
 }
 
 FileLock Store::lock_workspace(std::string_view owner, std::string_view id) const {
-    // Owners may hold what a file name may not, and be longer than one.
-    const std::string name = sha256_hex(std::to_string(owner.size()) + ":" + std::string(owner) + std::string(id)).substr(0, 32);
-    return FileLock::acquire(m_impl->layout.locks() + "/workspace-" + name);
+    return FileLock::acquire(m_impl->layout.other_lock(workspace_lock_name(owner, id)));
 }
 
-std::optional<FileLock> Store::try_lock_gc() const { return FileLock::try_acquire(m_impl->layout.locks() + "/gc"); }
-FileLock Store::lock_agent_volume() const { return FileLock::acquire(m_impl->layout.locks() + "/agent-volume"); }
+std::optional<FileLock> Store::try_lock_gc() const { return FileLock::try_acquire(m_impl->layout.other_lock("gc")); }
+FileLock Store::lock_agent_volume() const { return FileLock::acquire(m_impl->layout.other_lock("agent-volume")); }
 
 void Store::forget_lock(std::string_view id) const {
     check_id_is_file_name(id);
@@ -64,9 +66,9 @@ void Store::forget_lock(std::string_view id) const {
 
 std::vector<Leftover> Store::leftovers() const {
     // Files first, rows after: what is made in between has a row by then.
-    std::set<std::string> names;
-    collect(m_impl->layout.sessions(), "", names);
-    collect(m_impl->layout.locks(), k_session_lock_prefix, names);
+    std::set<std::string> names = names_in(m_impl->layout.sessions());
+    names.merge(names_in(m_impl->layout.locks()));
+    std::erase_if(names, [](const std::string& name) { return name.front() == '.'; });
     for (const auto& row : list(Filter{})) names.erase(row.id);
 
     std::vector<Leftover> found;
@@ -86,6 +88,18 @@ bool Store::remove_leftover(std::string_view id) const {
     remove_tree(m_impl->layout.session(id));
     lock->remove_file();
     return true;
+}
+
+void Store::forget_workspace_locks() const {
+    const std::string prefix = "." + std::string(k_workspace_lock_prefix);
+    std::set<std::string> names = names_in(m_impl->layout.locks());
+    for (const auto& row : list_workspaces(std::nullopt)) names.erase("." + workspace_lock_name(row.owner, row.id));
+    for (const auto& name : names) {
+        if (!name.starts_with(prefix)) continue;
+        // Held: somebody makes this workspace right now. Waited for: whoever waits notices that the file lost its name.
+        auto lock = FileLock::try_acquire(m_impl->layout.locks() + "/" + name);
+        if (lock) lock->remove_file();
+    }
 }
 
 } // namespace sandbox::state

@@ -331,6 +331,18 @@ TEST_CASE("gc: the order is the order to act in, and the plan carries owners") {
     }
 }
 
+TEST_CASE("gc: an object's engine stands in the plan") {
+    GcFacts facts = at_rest();
+    facts.objects = {stray(GcObject::Kind::container, "c1"), stray(GcObject::Kind::volume, "v1"), stray(GcObject::Kind::volume, "v2")};
+    facts.objects[0].engine = "E1";
+    facts.objects[1].engine = "E2";
+    facts.objects[2].engine = "E3";
+    facts.objects[2].role = k_role_agent;
+    const auto plan = plan_gc(facts, {});
+    REQUIRE(plan.size() == 3);
+    for (std::size_t i = 0; i < plan.size(); ++i) CHECK(plan[i].engine == facts.objects[i].engine);
+}
+
 TEST_CASE("gc: nothing seen is nothing done") {
     CHECK(plan_gc({}, {}).empty());
     GcPolicy all;

@@ -404,7 +404,32 @@ TEST_CASE("locks: exclusive, by session, workspace and purpose") {
     FileLock held = store.lock_session("s1");
     store.forget_lock("s1");
     store.forget_lock("s1");
-    CHECK_FALSE(std::filesystem::exists(directory.path() + "/locks/session-s1"));
+    CHECK_FALSE(std::filesystem::exists(directory.path() + "/locks/s1"));
+}
+
+TEST_CASE("locks: those of workspaces that are gone go by themselves") {
+    TempDir directory;
+    Store store = Store::open(directory.path());
+    const auto workspace_locks = [&] {
+        int count = 0;
+        for (const auto& entry : std::filesystem::directory_iterator(directory.path() + "/locks")) {
+            if (entry.path().filename().string().starts_with(".workspace-")) ++count;
+        }
+        return count;
+    };
+    WorkspaceRow row;
+    row.owner = "uid:0";
+    row.id = "kept";
+    store.put(row);
+    for (const char* id : {"kept", "gone", "gone-too"}) (void)store.lock_workspace("uid:0", id);
+    const FileLock held = store.lock_workspace("uid:0", "held");
+    CHECK(workspace_locks() == 4);
+    store.forget_workspace_locks();
+    CHECK(workspace_locks() == 2);
+    store.erase_workspace("uid:0", "kept");
+    store.forget_workspace_locks();
+    CHECK(workspace_locks() == 1);
+    CHECK(store.leftovers().empty());
 }
 
 TEST_CASE("leftovers: what has no open row, and nothing else") {
@@ -433,5 +458,5 @@ TEST_CASE("leftovers: what has no open row, and nothing else") {
     CHECK(store.leftovers().size() == 1);
     CHECK(std::filesystem::exists(store.session_directory("s1")));
     CHECK_FALSE(std::filesystem::exists(store.session_directory("s3")));
-    CHECK_FALSE(std::filesystem::exists(directory.path() + "/locks/session-s4"));
+    CHECK_FALSE(std::filesystem::exists(directory.path() + "/locks/s4"));
 }
