@@ -78,8 +78,10 @@ void take_descriptors(const Prepared& prepared) {
     ::syscall(SYS_close_range, k_status_fd + 1, ~0U, 0U);
 }
 
+// By the bare system call: libc keeps its hands on two signals, which posix_spawn(3) of some ancestor may have left ignored.
 void reset_signals() {
-    for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+    constexpr std::array<unsigned long, 4> k_default_action{};
+    for (int number = 1; number < NSIG; ++number) ::syscall(SYS_rt_sigaction, number, k_default_action.data(), nullptr, 8);
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -60,6 +60,8 @@ void Supervisor::run(const LeaderSpec& spec) {
 }
 
 void Supervisor::serve() {
+    // Input that came along with the request.
+    take_frames();
     while (!(is_over() && is_drained())) {
         PollSet set = poll_set();
         if (::poll(set.data(), set.size(), poll_timeout()) < 0 && errno != EINTR) throw errno_error("poll");
@@ -111,9 +113,17 @@ void Supervisor::handle(const PollSet& set) {
 void Supervisor::read_client() {
     try {
         if (!m_connection.fill()) return lose_client();
-        while (const auto frame = m_connection.buffered_view()) take_frame(*frame);
     } catch (const std::exception&) {
         return lose_client();
+    }
+    take_frames();
+}
+
+void Supervisor::take_frames() {
+    try {
+        while (const auto frame = m_connection.buffered_view()) take_frame(*frame);
+    } catch (const WireError&) {
+        lose_client();
     }
 }
 

@@ -41,6 +41,7 @@ class Supervisor {
     int poll_timeout() const;
     void handle(const PollSet& set);
     void read_client();
+    void take_frames();
     void take_frame(const FrameView& frame);
     void give_credit();
     void flush();

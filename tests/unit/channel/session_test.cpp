@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live_agent.hpp"
+
+#include "agent/bridge.hpp"
+#include "util/error.hpp"
+
+#include <csignal>
+#include <doctest/doctest.h>
+#include <future>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace sandbox;
+using namespace sandbox::channel;
+using namespace sandbox::channel::test;
+
+namespace {
+
+LiveAgent::Options with_deadlines(std::int64_t ttl_ms, std::int64_t idle_ms) {
+    LiveAgent::Options options;
+    options.setup.ttl_boot_ms = ttl_ms == 0 ? 0 : boot_now_ms() + ttl_ms;
+    options.setup.idle_timeout_ms = idle_ms;
+    options.setup.grace_ms = 300;
+    return options;
+}
+
+// A stream through the agent's own bridge program, as an engine exec would run it.
+std::unique_ptr<Stream> bridge_stream(const std::string& name) {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return nullptr;
+    const Fd theirs(ends[1]);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        ::dup2(ends[1], 0);
+        ::dup2(ends[1], 1);
+        ::execl(SANDBOX_AGENT, "sandbox-agent", "bridge", "--bridge", name.c_str(), nullptr);
+        ::_exit(127);
+    }
+    ::signal(SIGCHLD, SIG_IGN);
+    return std::make_unique<SocketStream>(Fd(ends[0]));
+}
+
+} // namespace
+
+TEST_CASE("the hand-shake says who the agent is") {
+    LiveAgent agent;
+    CHECK(agent.hello().uid == 0);
+    CHECK(agent.hello().workspace_writable);
+    CHECK(agent.hello().agent_version == SANDBOX_VERSION);
+    struct stat info {};
+    CHECK(::stat((agent.session_directory() + "/channel/hello.sock").c_str(), &info) != 0);
+    const Status now = status(agent.link());
+    CHECK(now.operations == 0);
+    CHECK(now.processes == 0);
+    CHECK(now.idle_left_ms == -1);
+}
+
+TEST_CASE("without an agent the listener gives up, and nothing answers") {
+    const TempDir directory;
+    HelloListener listener(directory.path());
+    CHECK_FALSE(listener.accept({}, Milliseconds(50)));
+    const TempDir empty;
+    try {
+        status(socket_link(empty.path()));
+        FAIL("nothing is there");
+    } catch (const Error& error) {
+        CHECK(error.code() == ErrorCode::session_unreachable);
+    }
+}
+
+TEST_CASE("an agent that nobody sets up goes away") {
+    LiveAgent::Options options;
+    options.handshake = false;
+    options.handshake_ms = 200;
+    LiveAgent agent(std::move(options));
+    CHECK(agent.ends_within(Milliseconds(2000)));
+}
+
+TEST_CASE("a session directory of any length can be reached") {
+    const TempDir base;
+    const std::string deep = base.path() + "/" + std::string(200, 'd');
+    make_directories(deep, 0700);
+    HelloListener listener(deep);
+    CHECK_NOTHROW(socket_link(deep).dial());
+}
+
+TEST_CASE("law 9: TTL ends the session with nobody there, and says so to a running exec") {
+    LiveAgent agent(with_deadlines(700, 0));
+    const Captured captured = agent.run({"sh", "-c", "echo out; sleep 60"});
+    CHECK(captured.result.outcome == Outcome::expired);
+    CHECK(captured.out == "out\n");
+    CHECK(agent.ends_within(Milliseconds(3000)));
+}
+
+TEST_CASE("TTL kills what ignores TERM, after the grace") {
+    LiveAgent agent(with_deadlines(400, 0));
+    const std::int64_t start = boot_now_ms();
+    CHECK(agent.run({"sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"}).result.outcome == Outcome::expired);
+    CHECK(agent.ends_within(Milliseconds(3000)));
+    CHECK(boot_now_ms() - start < 3000);
+}
+
+TEST_CASE("G1: idle waits for a quiet exec, counts from its end, and looking does not renew it") {
+    LiveAgent agent(with_deadlines(0, 600));
+    CHECK(agent.run({"sh", "-c", "sleep 1.2; echo done"}).out == "done\n");
+    const std::int64_t ended = boot_now_ms();
+    const std::vector<std::string> directories{agent.session_directory()};
+    std::int64_t last_left = 10'000;
+    CHECK(eventually([&] { return status(agent.link()).operations == 0; }));
+    while (const auto answer = status_many(directories, Milliseconds(200)).front()) {
+        CHECK(answer->idle_left_ms <= last_left);
+        last_left = answer->idle_left_ms;
+        ::usleep(50'000);
+        if (boot_now_ms() - ended > 3000) break;
+    }
+    CHECK(agent.ends_within(Milliseconds(1000)));
+    CHECK(boot_now_ms() - ended >= 550);
+    CHECK(boot_now_ms() - ended < 2500);
+}
+
+TEST_CASE("G2: deadlines can be moved while the session lives") {
+    LiveAgent agent(with_deadlines(500, 0));
+    const std::int64_t later = boot_now_ms() + 60'000;
+    set_deadlines(agent.link(), later, 30'000);
+    ::usleep(700'000);
+    const Status now = status(agent.link());
+    CHECK(now.ttl_boot_ms == later);
+    CHECK(now.idle_timeout_ms == 30'000);
+    CHECK(now.idle_left_ms > 28'000);
+    set_deadlines(agent.link(), boot_now_ms() + 100, std::nullopt);
+    CHECK(agent.ends_within(Milliseconds(2000)));
+}
+
+TEST_CASE("TERM from outside ends the session in order; from inside it is not heard") {
+    LiveAgent agent;
+    CHECK(agent.shell("kill -TERM 1; kill -INT 1; kill -KILL 1; sleep 0.1; echo alive") == "alive");
+    CHECK(agent.run({"true"}).result.exit_status == 0);
+    ::kill(agent.pid(), SIGTERM);
+    CHECK(agent.ends_within(Milliseconds(1500)));
+}
+
+TEST_CASE("the bridge: first come sets up, later ones must prove themselves, and exec works as over the socket") {
+    LiveAgent::Options options;
+    options.handshake = false;
+    LiveAgent agent(std::move(options));
+    SessionSetup setup;
+    setup.workdir = agent.workdir();
+    setup.secret = std::string(32, 's');
+    setup.env = {{"X", "y"}};
+    CHECK(bridge_handshake(bridge_stream(agent.bridge_name()), setup).workspace_writable);
+    CHECK_THROWS_AS(bridge_handshake(bridge_stream(agent.bridge_name()), setup), Error);
+    const auto link_with = [&](const std::string& secret) { return Link{[&] { return bridge_stream(agent.bridge_name()); }, secret}; };
+    ExecIo io;
+    std::string out;
+    io.on_output = [&out](OutputStream, std::string_view bytes) { out += bytes; };
+    ExecRequest request;
+    request.argv = {"sh", "-c", "echo $X; head -c 3000000 /dev/zero | tr '\\0' z; exit 7"};
+    CHECK(exec(link_with(setup.secret), request, io).exit_status == 7);
+    CHECK(out.size() == 3'000'002);
+    CHECK(status(link_with(setup.secret)).uid == 0);
+    set_deadlines(link_with(setup.secret), boot_now_ms() + 60'000, std::nullopt);
+    try {
+        exec(link_with(std::string(32, 'x')), request, io);
+        FAIL("a wrong secret was taken");
+    } catch (const Error& error) {
+        CHECK(error.code() == ErrorCode::denied);
+    }
+    CHECK_THROWS_AS(set_deadlines(link_with("wrong"), 1, std::nullopt), Error);
+}
+
+TEST_CASE("many sessions are asked within one deadline, silent ones included") {
+    const LiveAgent one;
+    const LiveAgent frozen;
+    ::kill(frozen.pid(), SIGSTOP);
+    const TempDir none;
+    const std::vector<std::string> directories{one.session_directory(), frozen.session_directory(), none.path(), "/nonexistent"};
+    const std::int64_t start = boot_now_ms();
+    const auto answers = status_many(directories, Milliseconds(300));
+    CHECK(boot_now_ms() - start < 600);
+    CHECK(answers[0]);
+    CHECK_FALSE(answers[1]);
+    CHECK_FALSE(answers[2]);
+    CHECK_FALSE(answers[3]);
+}
+
+TEST_CASE("execs run side by side") {
+    const LiveAgent agent;
+    std::vector<std::future<std::string>> runs;
+    for (int i = 0; i < 20; ++i) runs.push_back(std::async(std::launch::async, [&agent] { return agent.shell("sleep 0.2; echo x"); }));
+    for (auto& run : runs) CHECK(run.get() == "x");
+}
+
+TEST_CASE("a session that ends under a running exec is unreachable, never a success") {
+    LiveAgent agent;
+    auto running = std::async(std::launch::async, [&agent] { return agent.run({"sleep", "60"}); });
+    ::usleep(200'000);
+    ::kill(agent.pid(), SIGKILL);
+    try {
+        running.get();
+        FAIL("no result must come");
+    } catch (const Error& error) {
+        CHECK(error.code() == ErrorCode::session_unreachable);
+    }
+}
