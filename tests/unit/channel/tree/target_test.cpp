@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 #include <functional>
+#include <sys/mount.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 using namespace sandbox;
@@ -184,4 +186,62 @@ TEST_CASE_FIXTURE(Fixture, "a link at the end of the source is copied as a link,
     CHECK(S_ISLNK(stat_of(host + "/link").st_mode));
     get("link/", host + "/followed");
     CHECK(content_of(host + "/followed/f") == "f");
+}
+
+TEST_CASE_FIXTURE(Fixture, "a merge that fails half-way is undone") {
+    for (int i = 0; i < 40; ++i) {
+        const std::string name = "/dir/" + std::to_string(i);
+        make_directories(host + "/dir/sub", 0755);
+        make_directories(workdir + "/dir/sub", 0755);
+        write_file(host + name, "new");
+        write_file(host + "/dir/sub/n" + std::to_string(i), "new");
+        if (i % 2 == 0) write_file(workdir + name, "old");
+    }
+    // Nothing is renamed over a mount point, and nothing but trying shows it.
+    const std::string busy = workdir + "/dir/20";
+    REQUIRE(::mount(busy.c_str(), busy.c_str(), nullptr, MS_BIND, nullptr) == 0);
+    const std::string before = describe(workdir, false);
+    CHECK_THROWS_AS(put(host + "/dir/.", "dir"), Error);
+    CHECK(describe(workdir, false) == before);
+    REQUIRE(::umount(busy.c_str()) == 0);
+    CHECK_NOTHROW(put(host + "/dir/.", "dir"));
+    CHECK(content_of(busy) == "new");
+}
+
+TEST_CASE_FIXTURE(Fixture, "an ordinary user: owner, read-only directories, missing permission") {
+    constexpr unsigned user = 1000;
+    REQUIRE(::chmod(directory.path().c_str(), 0755) == 0);
+    REQUIRE(::chown(workdir.c_str(), user, user) == 0);
+    make_directories(workdir + "/of-root", 0755);
+    make_directories(host + "/tree/closed/inner", 0755);
+    write_file(host + "/tree/closed/inner/f", "f");
+    for (const char* name : {"/tree/closed/inner", "/tree/closed", "/tree"}) REQUIRE(::chmod((host + name).c_str(), 0555) == 0);
+    Peer session([&](agent::FramedStream& connection) {
+        // The bare system call changes this thread alone, and with its uid it loses root's capabilities.
+        REQUIRE(::syscall(SYS_setresgid, user, user, user) == 0);
+        REQUIRE(::syscall(SYS_setresuid, user, user, user) == 0);
+        const auto frame = connection.read_frame();
+        agent::SessionContext context;
+        context.workdir = workdir;
+        agent::run_file_worker(connection, agent::decode_open(frame->payload).operation, context);
+    });
+    channel::PutOptions options;
+    options.target = "in";
+    channel::put_tree(session.link(), host + "/tree", options);
+    CHECK(describe(workdir + "/in") == describe(host + "/tree"));
+    CHECK(stat_of(workdir + "/in/closed/inner/f").st_uid == user);
+    // Into a directory that may be written, over one that is only in the stream without permission.
+    REQUIRE(::chmod((workdir + "/in").c_str(), 0755) == 0);
+    REQUIRE(::chmod((workdir + "/in/closed").c_str(), 0755) == 0);
+    REQUIRE(::chmod((workdir + "/in/closed/inner").c_str(), 0755) == 0);
+    write_file(host + "/tree/closed/inner/f", "newer");
+    options.source_name = "";
+    CHECK_NOTHROW(channel::put_tree(session.link(), host + "/tree/.", options));
+    CHECK(content_of(workdir + "/in/closed/inner/f") == "newer");
+    options.target = "of-root/x";
+    const auto [code, text] = error_of([&] { channel::put_tree(session.link(), host + "/tree", options); });
+    CHECK(code == ErrorCode::io_error);
+    CHECK(text.find("Permission denied") != std::string::npos);
+    session.join();
+    CHECK(describe(workdir).find(".sandbox") == std::string::npos);
 }
