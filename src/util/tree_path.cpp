@@ -41,9 +41,11 @@ Fd walk_beneath(int root, std::string_view path, int flags) {
         if (name == ".." && walked.size() == 1) return leaves_base();
         if (name == "..") walked.pop_back();
         const bool is_step = name.empty() || name == "." || name == "..";
-        if (path.empty()) return Fd(::openat(walked.back().get(), is_step ? "." : name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
+        if (path.empty() && is_step) return Fd(::openat(walked.back().get(), ".", flags | O_CLOEXEC));
         if (is_step) continue;
-        if (is_link(directory, name)) return leaves_base();
+        const bool must_follow = !path.empty() || (flags & O_NOFOLLOW) == 0;
+        if (must_follow && is_link(directory, name)) return leaves_base();
+        if (path.empty()) return Fd(::openat(directory, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
         walked.emplace_back(::openat(directory, name.c_str(), k_path_directory | O_NOFOLLOW));
     }
     return {};
