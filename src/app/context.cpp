@@ -25,14 +25,20 @@ Context::Context(Settings settings) : m_settings(std::move(settings)) {
     m_owner = m_settings.owner.value_or("uid:" + std::to_string(::getuid()));
 }
 
-state::Store& Context::store() {
-    if (!m_store) m_store = state::Store::open(state::default_state_directory(m_settings.state_directory));
+state::Store& Context::keep(state::Store store) {
+    m_store = std::move(store);
+    if (!m_store->warning().empty()) warn(m_store->warning());
     return *m_store;
 }
 
+state::Store& Context::store() {
+    if (m_store) return *m_store;
+    return keep(state::Store::open(state::default_state_directory(m_settings.state_directory)));
+}
+
 state::Store& Context::lookup() {
-    if (!m_store) m_store = state::Store::open_for_lookup(state::default_state_directory(m_settings.state_directory));
-    return *m_store;
+    if (m_store) return *m_store;
+    return keep(state::Store::open_for_lookup(state::default_state_directory(m_settings.state_directory)));
 }
 
 engine::Client& Context::client_for(const engine::Endpoint& endpoint) {

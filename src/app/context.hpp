@@ -41,8 +41,11 @@ class Context {
     engine::Client& engine_of(const std::string& endpoint, const std::string& engine_id);
     // Where messages about long work go (pull progress, notes); does nothing unless set.
     std::function<void(std::string_view)> progress = [](std::string_view) {};
+    // Where a repair of the state directory is told.
+    std::function<void(std::string_view)> warn = [](std::string_view) {};
 
   private:
+    state::Store& keep(state::Store store);
     engine::Client& client_for(const engine::Endpoint& endpoint);
 
     Settings m_settings;

@@ -37,6 +37,7 @@ class Creation {
     void prepare();
     void ensure_image();
     void claim();
+    void make_room();
     void make();
     void make_workspace();
     void make_container();
@@ -116,8 +117,21 @@ void Creation::claim() {
                 domain::workspace_object_name(m_store.instance(), m_row.owner, m_row.workspace_id);
         }
     }
+    make_room();
     m_session_lock = m_store.lock_session(m_row.id);
     m_store.insert(m_row);
+}
+
+// A session that has ended by itself holds its name and its lease only until somebody asks for them.
+void Creation::make_room() {
+    if (!m_row.name.empty()) {
+        const auto holder = m_store.find_by_name(m_row.owner, m_row.name);
+        if (holder && !state::is_closed(holder->state)) clear_if_ended(m_context, *holder);
+    }
+    if (m_row.exclusive) {
+        const auto holder = m_store.find_lease_holder(m_row.owner, m_row.workspace_id);
+        if (holder) clear_if_ended(m_context, *holder);
+    }
 }
 
 bool Creation::uses_socket() const {

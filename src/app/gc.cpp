@@ -20,7 +20,7 @@ Ending ending_for(GcItem::Why why) {
     switch (why) {
     case GcItem::Why::expired: return {SessionState::expired, "ttl"};
     case GcItem::Why::dead:
-        return {SessionState::expired, "its container had ended: idle time-out, a crash, or an engine restart"};
+        return {SessionState::expired, k_ended_by_itself};
     case GcItem::Why::half_made: return {.reason = "half made", .forget = true};
     default: return {SessionState::destroyed, "finished by gc"};
     }
@@ -125,15 +125,7 @@ bool Collector::remove_unused_workspace(const GcItem& item) {
     return true;
 }
 
-bool Collector::remove_leftover(const GcItem& item) {
-    state::Store& store = m_context.store();
-    const auto lock = store.try_lock_session(item.id);
-    const auto row = store.find(item.id);
-    if (!lock || (row && !state::is_closed(row->state))) return false;
-    remove_tree(store.session_directory(item.id));
-    store.forget_lock(item.id);
-    return true;
-}
+bool Collector::remove_leftover(const GcItem& item) { return m_context.store().remove_leftover(item.id); }
 
 } // namespace
 
@@ -161,6 +153,7 @@ GcReport collect_garbage(Context& context, const domain::GcPolicy& policy, DryRu
         }
         report.outcomes.push_back(std::move(outcome));
     }
+    if (dry_run == DryRun::no) store.forget_workspace_locks();
     return report;
 }
 

@@ -4,15 +4,12 @@
 #include "app/agent_volume.hpp"
 #include "domain/labels.hpp"
 #include "domain/manifest.hpp"
-#include "domain/names.hpp"
 #include "util/error.hpp"
 #include "util/time.hpp"
 
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
-#include <sys/stat.h>
 #include <utility>
 
 namespace sandbox::app {
@@ -74,7 +71,6 @@ class Gatherer {
     void add_workspace(const state::WorkspaceRow& workspace);
     void add_objects(const EngineKey& key, const Inventory& inventory);
     void add_leftovers();
-    void add_leftovers_in(const std::string& directory);
     bool is_open(const std::string& session) const;
     bool is_locked(const std::string& session) const { return !m_store.try_lock_session(session).has_value(); }
 
@@ -199,19 +195,10 @@ void Gatherer::add_workspace(const state::WorkspaceRow& workspace) {
     m_facts.workspaces.push_back(std::move(fact));
 }
 
-void Gatherer::add_leftovers_in(const std::string& directory) {
-    std::error_code failure;
-    for (const auto& entry : std::filesystem::directory_iterator(directory, failure)) {
-        const std::string session = entry.path().filename().string();
-        struct stat info{};
-        if (!domain::is_session_id(session) || is_open(session) || ::lstat(entry.path().c_str(), &info) != 0) continue;
-        m_facts.leftovers.push_back({session, is_locked(session), std::int64_t{info.st_mtime} * 1000});
-    }
-}
-
 void Gatherer::add_leftovers() {
-    add_leftovers_in(m_store.directory() + "/sessions");
-    add_leftovers_in(m_store.directory() + "/locks");
+    for (const auto& leftover : m_store.leftovers()) {
+        m_facts.leftovers.push_back({leftover.session, leftover.locked, leftover.modified_ms});
+    }
 }
 
 } // namespace

@@ -73,8 +73,21 @@ std::vector<Left> tear_down(Context& context, state::SessionRow row, const Endin
     return left;
 }
 
+bool clear_if_ended(Context& context, const state::SessionRow& seen) {
+    const auto lock = context.store().try_lock_session(seen.id);
+    const auto row = context.store().find(seen.id);
+    if (!lock || !row) return false;
+    if (state::is_closed(row->state)) return true;
+    const bool may_run = row->state == state::SessionState::running || row->state == state::SessionState::stopped;
+    // A half-made or half-destroyed row whose lock is free has nobody who will finish it.
+    if (may_run && context.engine_of(row->endpoint, row->engine_id).inspect_container(row->container_id)) return false;
+    const bool never_was = row->state == state::SessionState::creating;
+    return tear_down(context, *row, {state::SessionState::expired, k_ended_by_itself, never_was}).empty();
+}
+
 void take_overdue(Context& context) {
     state::Store& store = context.store();
+    if (!store.is_on_its_machine()) return;
     for (const auto& seen : store.overdue(wall_now_ms(), k_overdue_at_once)) {
         try {
             const auto lock = store.try_lock_session(seen.id);

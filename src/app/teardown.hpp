@@ -12,6 +12,9 @@
 
 namespace sandbox::app {
 
+inline constexpr const char* k_ended_by_itself =
+    "its container had ended: idle time-out, a crash, or an engine restart";
+
 struct Ending {
     state::SessionState closed_as = state::SessionState::destroyed;
     std::string reason;
@@ -28,6 +31,10 @@ struct Left {
 // left; the row is closed only when that is nothing. Throws engine_unreachable, changing nothing, when the engine that
 // made the session does not answer.
 std::vector<Left> tear_down(Context& context, state::SessionRow row, const Ending& ending);
+
+// Clears a session that runs no more (idle time-out, crash, engine restart) out of the way of a new one that wants its
+// name or its workspace. False when it does run, or somebody works on it.
+bool clear_if_ended(Context& context, const state::SessionRow& row);
 
 // Ends a bounded number of sessions past their TTL; what create, destroy and gc take along (law 9). Failures are left
 // for gc to report.

@@ -27,6 +27,7 @@ int run_line(const std::vector<std::string>& line) {
         return 0;
     }
     Invocation call(std::move(parsed.options), std::move(parsed.arguments));
+    call.context().warn = [](std::string_view text) { say("warning: " + std::string(text)); };
     return parsed.command->run(call);
 }
 
