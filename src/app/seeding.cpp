@@ -115,8 +115,9 @@ void plant_from_host(const channel::Link& link, const Seed& seed) {
     options.make_parents = true;
     options.exclude = seed.exclude;
     options.mode = seed.mode;
-    const bool is_directory = seed.kind == Seed::Kind::from_dir;
-    channel::put_tree(link, is_directory ? seed.content + "/." : seed.content, options);
+    // The content is meant, also where the manifest names a link to it; links inside a directory stay links.
+    const std::string source = real_path(seed.content).value_or(seed.content).string();
+    channel::put_tree(link, seed.kind == Seed::Kind::from_dir ? source + "/." : source, options);
 }
 
 } // namespace
