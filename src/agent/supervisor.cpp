@@ -78,7 +78,7 @@ Supervisor::PollSet Supervisor::poll_set() const {
         // A descriptor that nothing is wanted of is left out: poll would report its hang-up again and again.
         set[slot] = {events != 0 ? fd : -1, static_cast<short>(events), 0};
     };
-    const bool can_read = m_outbox.is_empty() || m_client_lost;
+    const bool can_read = (m_outbox.is_empty() || m_client_lost) && m_resume_at == 0;
     watch(k_client, m_connection.fd(), m_client_lost ? 0 : POLLIN | (m_outbox.is_empty() ? 0 : POLLOUT));
     watch(k_children, m_children.get(), POLLIN);
     watch(k_control, m_control, POLLIN);
@@ -91,7 +91,7 @@ Supervisor::PollSet Supervisor::poll_set() const {
 int Supervisor::poll_timeout() const {
     std::int64_t next = 0;
     const std::int64_t quiet_at = m_outbox.is_empty() ? m_quiet_at : 0;
-    for (const std::int64_t at : {m_timeout_at, m_kill_at, quiet_at}) {
+    for (const std::int64_t at : {m_timeout_at, m_kill_at, m_resume_at, quiet_at}) {
         if (at != 0 && (next == 0 || at < next)) next = at;
     }
     if (next == 0) return -1;
@@ -164,8 +164,7 @@ void Supervisor::pump(Output& output) {
     const std::span<char> room = m_outbox.output_room(output.left.value_or(Outbox::k_chunk));
     const ssize_t count = ::read(output.fd.get(), room.data(), room.size());
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    // A terminal whose last program is gone says EIO, not end of file.
-    if (count <= 0) return output.fd.reset();
+    if (count <= 0) return end_output(output);
     output.bytes += static_cast<std::uint64_t>(count);
     if (output.left) *output.left -= static_cast<std::size_t>(count);
     if (m_quiet_at != 0) m_quiet_at = boot_now_ms() + k_terminal_quiet_ms;
@@ -174,8 +173,16 @@ void Supervisor::pump(Output& output) {
     flush();
 }
 
+// A terminal that no program has open says EIO, not end of file. Closing our side would send HUP to a leader that is just
+// exiting, or about to open /dev/tty again; so while there is one, it is only left alone for a moment.
+void Supervisor::end_output(Output& output) {
+    if (m_request.tty && !m_leader_ended) m_resume_at = boot_now_ms() + k_terminal_quiet_ms;
+    else output.fd.reset();
+}
+
 void Supervisor::start_draining() {
     m_is_draining = true;
+    m_resume_at = 0;
     m_timeout_at = 0;
     m_input.close();
     for (Output& output : m_outputs) {

@@ -46,6 +46,7 @@ class Supervisor {
     void give_credit();
     void flush();
     void pump(Output& output);
+    void end_output(Output& output);
     void start_draining();
     bool is_drained() const;
     void send_result();
@@ -88,6 +89,7 @@ class Supervisor {
     std::int64_t m_ended_at = 0;
     std::int64_t m_timeout_at = 0; // 0: none
     std::int64_t m_kill_at = 0;    // 0: none
+    std::int64_t m_resume_at = 0;  // 0: output is read
     std::int64_t m_quiet_at = 0;   // a terminal is taken for drained then
 };
 

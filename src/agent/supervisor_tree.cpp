@@ -87,6 +87,7 @@ void Supervisor::kill_tree() {
 
 void Supervisor::check_deadlines() {
     const std::int64_t now = boot_now_ms();
+    if (now >= m_resume_at) m_resume_at = 0;
     if (m_timeout_at != 0 && now >= m_timeout_at) begin_end(Reason::timed_out, SIGTERM);
     if (m_reason == Reason::none || m_kill_at == 0) return;
     if (m_tree_gone) m_kill_at = 0;

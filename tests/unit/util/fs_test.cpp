@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "util/fs.hpp"
+
+#include "util/error.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace sandbox;
+
+namespace {
+
+std::size_t entries(const std::string& directory) {
+    struct stat info {};
+    ::stat(directory.c_str(), &info);
+    return info.st_nlink;
+}
+
+} // namespace
+
+TEST_CASE("an atomic file is seen whole or not at all") {
+    const TempDir directory;
+    const std::string path = directory.path() + "/f";
+    {
+        AtomicFile file(AT_FDCWD, path, 0640);
+        write_all(file.fd(), "first");
+        CHECK_FALSE(read_file(path));
+        file.publish();
+    }
+    CHECK(read_file(path) == "first");
+    struct stat info {};
+    ::stat(path.c_str(), &info);
+    CHECK((info.st_mode & 0777) == 0640);
+    {
+        AtomicFile abandoned(AT_FDCWD, path, 0600);
+        write_all(abandoned.fd(), "second");
+    }
+    CHECK(read_file(path) == "first");
+    ::unlink(path.c_str());
+    CHECK(::rmdir(directory.path().c_str()) == 0); // no temporary is left
+}
+
+TEST_CASE("publishing over a directory fails and leaves it") {
+    const TempDir directory;
+    const std::string path = directory.path() + "/d";
+    make_directories(path + "/sub", 0755);
+    AtomicFile file(AT_FDCWD, path, 0600);
+    CHECK_THROWS_AS(file.publish(), Error);
+    CHECK(entries(path) == 3);
+}
+
+TEST_CASE("a lock excludes others until it goes, and its file may be removed while it is held") {
+    const TempDir directory;
+    const std::string path = directory.path() + "/lock";
+    {
+        const FileLock lock = FileLock::acquire(path);
+        CHECK_FALSE(FileLock::try_acquire(path));
+    }
+    auto lock = FileLock::try_acquire(path);
+    REQUIRE(lock);
+    lock->remove_file();
+    // The name is free: a new lock is on a new file.
+    CHECK(FileLock::try_acquire(path));
+}
+
+TEST_CASE("a lock is never taken through a link") {
+    const TempDir directory;
+    const std::string path = directory.path() + "/lock";
+    REQUIRE(::symlink("elsewhere", path.c_str()) == 0);
+    CHECK_THROWS_AS(FileLock::acquire(path), Error);
+}
+
+TEST_CASE("reading is bounded and absence is no error") {
+    const TempDir directory;
+    const std::string path = directory.path() + "/f";
+    CHECK_FALSE(read_file(path));
+    AtomicFile file(AT_FDCWD, path, 0600);
+    write_all(file.fd(), std::string(100, 'x'));
+    file.publish();
+    CHECK(read_file(path, 100)->size() == 100);
+    try {
+        read_file(path, 99);
+        FAIL("the limit was not kept");
+    } catch (const Error& error) {
+        CHECK(error.code() == ErrorCode::limit_exceeded);
+    }
+}
+
+TEST_CASE("removing a tree follows no link and takes absence well") {
+    const TempDir directory;
+    const std::string kept = directory.path() + "/kept";
+    const std::string gone = directory.path() + "/gone";
+    make_directories(kept + "/inside", 0755);
+    make_directories(gone + "/a/b", 0755);
+    REQUIRE(::symlink(kept.c_str(), (gone + "/a/link").c_str()) == 0);
+    remove_tree(gone);
+    remove_tree(gone);
+    CHECK(::access(gone.c_str(), F_OK) != 0);
+    CHECK(::access((kept + "/inside").c_str(), F_OK) == 0);
+}
+
+TEST_CASE("a temporary directory is private and goes with its object") {
+    std::string path;
+    {
+        const TempDir directory;
+        path = directory.path();
+        struct stat info {};
+        REQUIRE(::stat(path.c_str(), &info) == 0);
+        CHECK((info.st_mode & 0777) == 0700);
+    }
+    CHECK(::access(path.c_str(), F_OK) != 0);
+}
