@@ -159,8 +159,7 @@ void Creation::make_container() {
         m_row.container_id = m_engine.create_container(container_spec(parts));
     } catch (const Error& error) {
         // The state directory is not on the engine's machine (a sibling container, a virtual machine).
-        const bool no_source = error.message().find("bind source path does not exist") != std::string::npos;
-        if (!m_listener || !no_source) throw;
+        if (!m_listener || error.code() != ErrorCode::not_found) throw;
         m_listener.reset();
         parts.channel_directory.clear();
         m_row.container_id = m_engine.create_container(container_spec(parts));
