@@ -38,7 +38,6 @@ std::unique_ptr<Stream> bridge_stream(const std::string& name) {
         ::execl(SANDBOX_AGENT, "sandbox-agent", "bridge", "--bridge", name.c_str(), nullptr);
         ::_exit(127);
     }
-    ::signal(SIGCHLD, SIG_IGN);
     return std::make_unique<SocketStream>(Fd(ends[0]));
 }
 
