@@ -118,6 +118,9 @@ struct ExecIo {
     // first INT/TERM/HUP ends the tree (that signal first, KILL after grace); a second one ends it at once. exec() then throws
     // interrupted with that signal, once the agent has confirmed that nothing is left.
     bool take_signals = true;
+    // Set by exec() before the first output: readable once a signal has come that ends the command, so that an
+    // on_output that waits for a reader can give up. -1 when signals are not taken.
+    int end_fd = -1;
     std::function<WindowSize()> window_size; // asked on WINCH
 };
 

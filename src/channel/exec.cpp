@@ -106,6 +106,7 @@ class ExecCall {
     std::optional<ExecResult> run(const std::function<WindowSize()>& window_size) {
         std::optional<SignalForwarder> signals;
         if (m_io.take_signals) signals.emplace(m_sender, window_size);
+        m_io.end_fd = signals ? signals->end_fd() : -1;
         auto result = serve();
         m_end_signal = signals ? signals->end_signal() : 0;
         return result;

@@ -28,6 +28,11 @@ sigset_t signals_to_take(bool with_window) {
     return set;
 }
 
+void raise_event(int fd) {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(fd, &one, sizeof one);
+}
+
 } // namespace
 
 void FrameSender::send(std::string_view frame) {
@@ -44,14 +49,14 @@ SignalForwarder::SignalForwarder(FrameSender& sender, std::function<WindowSize()
     const sigset_t wanted = signals_to_take(static_cast<bool>(m_window_size));
     m_signals.reset(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
     m_stop.reset(::eventfd(0, EFD_CLOEXEC));
-    if (!m_signals || !m_stop) throw errno_error("cannot watch for signals");
+    m_ended.reset(::eventfd(0, EFD_CLOEXEC));
+    if (!m_signals || !m_stop || !m_ended) throw errno_error("cannot watch for signals");
     ::pthread_sigmask(SIG_BLOCK, &wanted, &m_before);
     m_thread = std::thread([this] { run(); });
 }
 
 SignalForwarder::~SignalForwarder() {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(m_stop.get(), &one, sizeof one);
+    raise_event(m_stop.get());
     m_thread.join();
     ::pthread_sigmask(SIG_SETMASK, &m_before, nullptr);
 }
@@ -71,7 +76,10 @@ void SignalForwarder::pass_on(int number) {
         const WindowSize size = m_window_size();
         return m_sender.send(agent::encode_resize(size.rows, size.columns));
     }
-    if (number != SIGUSR1 && number != SIGUSR2 && m_end_signal == 0) m_end_signal = number;
+    if (number != SIGUSR1 && number != SIGUSR2 && m_end_signal == 0) {
+        m_end_signal = number;
+        raise_event(m_ended.get());
+    }
     m_sender.send(agent::encode_signal(static_cast<std::uint32_t>(number)));
 }
 

@@ -38,6 +38,8 @@ class SignalForwarder {
     ~SignalForwarder();
     // The first signal that ended the command; 0: none.
     int end_signal() const { return m_end_signal; }
+    // Readable from that signal on.
+    int end_fd() const { return m_ended.get(); }
 
   private:
     void run();
@@ -47,6 +49,7 @@ class SignalForwarder {
     sigset_t m_before{};
     Fd m_signals;
     Fd m_stop;
+    Fd m_ended;
     std::atomic<int> m_end_signal = 0;
     std::thread m_thread;
 };

@@ -5,14 +5,13 @@
 #include "cli/manifest_options.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/stream_writer.hpp"
 #include "cli/verbs.hpp"
 #include "domain/units.hpp"
 #include "util/fs.hpp"
 #include "util/terminal.hpp"
 #include "util/text.hpp"
 
-#include <cerrno>
-#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <fcntl.h>
@@ -87,23 +86,22 @@ void write_result(const std::string& path, const std::string& document) {
 // The streams of one exec: passed on as they come, or kept within the session's maxOutput, or both.
 class Streams {
   public:
-    Streams(bool passes, std::optional<std::uint64_t> limit) : m_passes(passes) {
-        if (!limit) return;
-        m_out.emplace(*limit);
-        m_err.emplace(*limit);
+    Streams(bool passes, std::optional<std::uint64_t> limit) {
+        if (passes) {
+            m_stdout.emplace(STDOUT_FILENO);
+            m_stderr.emplace(STDERR_FILENO);
+        }
+        if (limit) {
+            m_out.emplace(*limit);
+            m_err.emplace(*limit);
+        }
     }
 
-    void take(channel::OutputStream stream, std::string_view bytes) {
+    // `end_fd` as in channel::ExecIo: from then on nobody is waited for.
+    void take(channel::OutputStream stream, std::string_view bytes, int end_fd) {
         const bool is_out = stream == channel::OutputStream::out;
         if (auto& kept = is_out ? m_out : m_err) kept->add(bytes);
-        if (!m_passes) return;
-        try {
-            write_all(is_out ? STDOUT_FILENO : STDERR_FILENO, bytes);
-        } catch (const Error&) {
-            // The reader went away: the command ends as it would at the left of a pipe.
-            if (errno == EPIPE) throw Error(ErrorCode::interrupted, "the output's reader went away").signal(SIGPIPE);
-            throw;
-        }
+        if (auto& writer = is_out ? m_stdout : m_stderr) writer->write(bytes, end_fd);
     }
 
     void fill(ExecDocument& document) const {
@@ -112,7 +110,8 @@ class Streams {
     }
 
   private:
-    bool m_passes;
+    std::optional<StreamWriter> m_stdout;
+    std::optional<StreamWriter> m_stderr;
     std::optional<app::Capture> m_out;
     std::optional<app::Capture> m_err;
 };
@@ -153,7 +152,9 @@ void ExecRun::attempt() {
     if (request.tty && is_terminal(STDIN_FILENO) && request.stdin_open) raw.emplace(STDIN_FILENO);
     channel::ExecIo io;
     io.stdin_fd = request.stdin_open ? STDIN_FILENO : -1;
-    io.on_output = [this](channel::OutputStream stream, std::string_view bytes) { m_streams->take(stream, bytes); };
+    io.on_output = [this, &io](channel::OutputStream stream, std::string_view bytes) {
+        m_streams->take(stream, bytes, io.end_fd);
+    };
     io.window_size = window_size;
     m_result = app::exec_in_session(m_call.context(), target, request, io);
     m_document.result = &*m_result;
