@@ -5,6 +5,7 @@ import pytest
 import images as shapes
 import runner
 from engine_api import Engine
+from fault_proxy import FaultProxy
 from private_engine import PrivateEngine
 
 
@@ -83,3 +84,19 @@ def private_sb(private_engine, tmp_path):
     if not private_engine.api.answers():
         private_engine.start()
     runner.close(sandbox, private_engine.api)
+
+
+@pytest.fixture
+def proxy(engine, tmp_path):
+    """A proxy in front of the engine that breaks calls on demand."""
+    with FaultProxy(engine.path, tmp_path) as faults:
+        yield faults
+
+
+@pytest.fixture
+def through(proxy, make_sandbox, engine):
+    """A sandbox that reaches the engine through the proxy only."""
+    sandbox = make_sandbox(engine_url=proxy.url)
+    yield sandbox
+    proxy.reset()
+    runner.close(sandbox, engine)

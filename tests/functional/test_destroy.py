@@ -2,6 +2,7 @@
 """destroy: quick, idempotent, owner-scoped, and true about what is left."""
 import pytest
 
+from fault_proxy import Drop
 from runner import BASE, is_gone, state_leftovers, stop
 
 
@@ -23,7 +24,8 @@ def test_destroy_is_idempotent(sb):
 
 
 def test_never_known_is_3(sb):
-    assert sb.fails_json(3, "destroy", "nosuch")["code"] == "not_found"
+    (left,) = sb.fails(3, "--json", "destroy", "nosuch").json()["left"]
+    assert left["session"] == "nosuch" and left["error"]["code"] == "not_found"
     sb.destroy("--ignore-missing", "nosuch")
     sb.destroy("-f", "--ignore-missing", "nosuch")
 
@@ -114,11 +116,20 @@ def test_volume_held_by_a_stranger_is_named(sb, engine):
     assert is_gone(engine, {"sandbox.session": session})
 
 
-def test_engine_down_is_5_and_loses_nothing(sb):
+def test_engine_down_is_5_and_loses_nothing(through, proxy):
+    session = through.create()
+    proxy.rule(Drop())
+    (left,) = through.fails(5, "--json", "destroy", session).json()["left"]
+    assert left["error"]["code"] == "engine_unreachable" and left["error"]["retryable"] is True
+    proxy.reset()
+    assert through.run("exec", session, "echo", "alive").text == "alive\n"
+
+
+def test_a_session_is_destroyed_on_the_engine_that_made_it(sb):
+    """--engine is for new sessions: a row remembers where its own is."""
     session = sb.create()
-    error = sb.fails_json(5, "--engine", "unix:///nonexistent.sock", "destroy", session)
-    assert error["code"] == "engine_unreachable" and error["retryable"] is True
-    assert sb.run("exec", session, "echo", "alive").text == "alive\n"
+    sb.run("--engine", "unix:///nonexistent.sock", "destroy", session)
+    assert sb.sessions() == []
 
 
 def test_parallel_destroys_of_one(sb, engine):

@@ -4,23 +4,8 @@ import time
 
 import pytest
 
-from fault_proxy import Answer, Cut, Delay, Dribble, Drop, Edit, Fail, FaultProxy, LoseAnswer, Mute
-from runner import BASE, close, is_gone, leftovers, state_leftovers
-
-
-@pytest.fixture
-def proxy(engine, tmp_path):
-    with FaultProxy(engine.path, tmp_path) as faults:
-        yield faults
-
-
-@pytest.fixture
-def through(proxy, make_sandbox, engine):
-    """A sandbox that reaches the engine through the proxy only."""
-    sandbox = make_sandbox(engine_url=proxy.url)
-    yield sandbox
-    proxy.reset()
-    close(sandbox, engine)
+from fault_proxy import Answer, Cut, Delay, Dribble, Drop, Edit, Fail, LoseAnswer, Mute
+from runner import BASE, is_gone, leftovers, state_leftovers
 
 
 def count_calls(proxy, sb, *args):

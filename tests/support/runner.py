@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -150,7 +151,8 @@ class Sandbox:
     @property
     def instance(self):
         path = self.state_dir / "instance"
-        return path.read_text().strip() if path.exists() else None
+        found = re.search(r"^instance=(\w+)$", path.read_text(), re.MULTILINE) if path.exists() else None
+        return found[1] if found else None
 
 
 def is_gone(engine, labels):
