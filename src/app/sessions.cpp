@@ -25,9 +25,9 @@ std::string read_secret(const std::string& session_directory) {
 
 state::SessionRow find_session(const state::Store& store, const std::string& owner, std::string_view id_or_name) {
     if (id_or_name.empty()) throw Error(ErrorCode::usage, "the session's name is empty");
-    auto row = store.find(id_or_name);
+    // No name looks like an id, so one question to the database is enough.
+    auto row = domain::is_session_id(id_or_name) ? store.find(id_or_name) : store.find_by_name(owner, id_or_name);
     if (row && row->owner != owner) row.reset();
-    if (!row) row = store.find_by_name(owner, id_or_name);
     if (row) return *row;
     Error error(ErrorCode::not_found, "no session " + quoted(id_or_name) + " of owner " + quoted(owner));
     if (store.exists_for_other_owner(owner, id_or_name)) {

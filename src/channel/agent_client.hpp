@@ -114,13 +114,13 @@ struct ExecIo {
     // Called for each piece of output in order. May block (back-pressure reaches the command). What it throws ends the
     // command's whole tree, and is thrown on from exec().
     std::function<void(OutputStream, std::string_view)> on_output;
-    // Signals to pass on (INT, TERM, HUP, QUIT, USR1, USR2 and WINCH for a tty) are taken by exec() while it runs, even when on_output blocks. The
+    // Signals to pass on (INT, TERM, HUP, QUIT, USR1, USR2 and WINCH for a tty) are taken by exec() while it runs. The
     // first INT/TERM/HUP ends the tree (that signal first, KILL after grace); a second one ends it at once. exec() then throws
     // interrupted with that signal, once the agent has confirmed that nothing is left.
     bool take_signals = true;
-    // Set by exec() before the first output: readable once a signal has come that ends the command, so that an
-    // on_output that waits for a reader can give up. -1 when signals are not taken.
-    int end_fd = -1;
+    // Set by exec() before the first output, for an on_output whose reader is slow: waits until the descriptor can be written
+    // to, passing signals on meanwhile. False when a signal has ended the command, so that nobody needs to wait any more.
+    std::function<bool(int)> wait_writable;
     std::function<WindowSize()> window_size; // asked on WINCH
 };
 

@@ -94,24 +94,29 @@ std::vector<std::string> request_items(const ExecRequest& request) {
     return items;
 }
 
+bool wait_writable_alone(int fd) {
+    pollfd writable{fd, POLLOUT, 0};
+    while (::poll(&writable, 1, -1) < 0) {
+    }
+    return true;
+}
+
 // One exec from its first frame to its last.
 class ExecCall {
   public:
     ExecCall(agent::FramedStream connection, const ExecRequest& request, ExecIo& io)
-        : m_connection(std::move(connection)), m_io(io), m_sender(m_connection), m_reads_input(request.stdin_open && io.stdin_fd >= 0) {
-        if (request.stdin_open && !m_reads_input) m_sender.send(agent::frame_header(FrameType::stdin_data, 0));
+        : m_connection(std::move(connection)), m_io(io), m_reads_input(request.stdin_open && io.stdin_fd >= 0) {
+        if (request.stdin_open && !m_reads_input) send_frame(m_connection, agent::frame_header(FrameType::stdin_data, 0));
     }
 
     // Absent when the stream ended without a result.
     std::optional<ExecResult> run(const std::function<WindowSize()>& window_size) {
-        std::optional<SignalForwarder> signals;
-        if (m_io.take_signals) signals.emplace(m_sender, window_size);
-        m_io.end_fd = signals ? signals->end_fd() : -1;
-        auto result = serve();
-        m_end_signal = signals ? signals->end_signal() : 0;
-        return result;
+        if (m_io.take_signals) m_signals.emplace(m_connection, window_size);
+        m_io.wait_writable = [this](int fd) { return m_signals ? m_signals->wait_writable(fd) : wait_writable_alone(fd); };
+        return serve();
     }
-    int end_signal() const { return m_end_signal; }
+    // The signal that ended the command; 0: none.
+    int end_signal() const { return m_signals ? m_signals->end_signal() : 0; }
     // What on_output threw.
     std::exception_ptr failure() const { return m_failure; }
 
@@ -121,16 +126,22 @@ class ExecCall {
     std::optional<ExecResult> take(const FrameView& frame);
     void give(OutputStream stream, std::string_view bytes);
     void send_input();
+    bool has_given_up() const {
+        return m_signals && m_signals->give_up_at() != 0 && boot_now_ms() >= m_signals->give_up_at();
+    }
+    int poll_timeout() const {
+        if (!m_signals || m_signals->give_up_at() == 0) return -1;
+        return static_cast<int>(std::max<std::int64_t>(0, m_signals->give_up_at() - boot_now_ms()));
+    }
     bool may_send_input() const { return m_reads_input && m_credit > 0; }
 
     agent::FramedStream m_connection;
     ExecIo& m_io;
-    FrameSender m_sender;
     bool m_reads_input;
     std::size_t m_credit = agent::k_stdin_window;
     std::string m_input;
     std::exception_ptr m_failure;
-    int m_end_signal = 0;
+    std::optional<SignalForwarder> m_signals;
 };
 
 std::optional<ExecResult> ExecCall::serve() {
@@ -138,9 +149,13 @@ std::optional<ExecResult> ExecCall::serve() {
         while (const auto frame = m_connection.buffered_view()) {
             if (auto result = take(*frame)) return result;
         }
-        std::array<pollfd, 2> set{pollfd{m_connection.fd(), POLLIN, 0}, pollfd{may_send_input() ? m_io.stdin_fd : -1, POLLIN, 0}};
+        std::array<pollfd, 3> set{pollfd{m_connection.fd(), POLLIN, 0},
+                                  pollfd{may_send_input() ? m_io.stdin_fd : -1, POLLIN, 0},
+                                  pollfd{m_signals ? m_signals->fd() : -1, POLLIN, 0}};
         const bool is_buffered = m_connection.stream().buffered();
-        if (::poll(set.data(), set.size(), is_buffered ? 0 : -1) < 0) continue;
+        if (::poll(set.data(), set.size(), is_buffered ? 0 : poll_timeout()) < 0) continue;
+        if (has_given_up()) return std::nullopt;
+        if (set[2].revents != 0) m_signals->pass_on();
         if (set[1].revents != 0) send_input();
         if ((is_buffered || set[0].revents != 0) && !fill()) return std::nullopt;
     }
@@ -178,7 +193,7 @@ void ExecCall::give(OutputStream stream, std::string_view bytes) {
         // Nobody wants the output any more: the command's tree goes, and the caller hears of it once it is gone.
         m_failure = std::current_exception();
         m_reads_input = false;
-        m_sender.send(agent::encode_signal(SIGTERM));
+        send_frame(m_connection, agent::encode_signal(SIGTERM));
     }
 }
 
@@ -190,7 +205,7 @@ void ExecCall::send_input() {
     const std::size_t size = count > 0 ? static_cast<std::size_t>(count) : 0;
     m_credit -= size;
     m_reads_input = size > 0;
-    m_sender.send(agent::frame_header(FrameType::stdin_data, size).append(m_input, 0, size));
+    send_frame(m_connection, agent::frame_header(FrameType::stdin_data, size).append(m_input, 0, size));
 }
 
 bool still_answers(const Link& link) {

@@ -3,14 +3,19 @@
 
 #include "agent/messages.hpp"
 #include "util/error.hpp"
+#include "util/time.hpp"
 
+#include <array>
+#include <cerrno>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 namespace sandbox::channel {
 namespace {
+
+// After the second signal, which makes the agent kill at once.
+constexpr std::int64_t k_patience_ms = 3000;
 
 // nohup and a shell's background jobs ignore some signals; they go on being ignored.
 bool is_ignored(int number) {
@@ -28,59 +33,52 @@ sigset_t signals_to_take(bool with_window) {
     return set;
 }
 
-void raise_event(int fd) {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(fd, &one, sizeof one);
-}
-
 } // namespace
 
-void FrameSender::send(std::string_view frame) {
-    const std::lock_guard lock(m_mutex);
+void send_frame(agent::FramedStream& connection, std::string_view frame) {
     try {
-        m_connection.write(frame);
+        connection.write(frame);
     } catch (const Error&) {
         // The agent is gone, or has said its last word already.
     }
 }
 
-SignalForwarder::SignalForwarder(FrameSender& sender, std::function<WindowSize()> window_size)
-    : m_sender(sender), m_window_size(std::move(window_size)) {
+SignalForwarder::SignalForwarder(agent::FramedStream& connection, std::function<WindowSize()> window_size)
+    : m_connection(connection), m_window_size(std::move(window_size)) {
     const sigset_t wanted = signals_to_take(static_cast<bool>(m_window_size));
     m_signals.reset(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
-    m_stop.reset(::eventfd(0, EFD_CLOEXEC));
-    m_ended.reset(::eventfd(0, EFD_CLOEXEC));
-    if (!m_signals || !m_stop || !m_ended) throw errno_error("cannot watch for signals");
+    if (!m_signals) throw errno_error("cannot watch for signals");
     ::pthread_sigmask(SIG_BLOCK, &wanted, &m_before);
-    m_thread = std::thread([this] { run(); });
 }
 
-SignalForwarder::~SignalForwarder() {
-    raise_event(m_stop.get());
-    m_thread.join();
-    ::pthread_sigmask(SIG_SETMASK, &m_before, nullptr);
-}
+SignalForwarder::~SignalForwarder() { ::pthread_sigmask(SIG_SETMASK, &m_before, nullptr); }
 
-void SignalForwarder::run() {
-    for (;;) {
-        std::array<pollfd, 2> set{pollfd{m_signals.get(), POLLIN, 0}, pollfd{m_stop.get(), POLLIN, 0}};
-        ::poll(set.data(), set.size(), -1);
-        if (set[1].revents != 0) return;
-        signalfd_siginfo info{};
-        while (::read(m_signals.get(), &info, sizeof info) == sizeof info) pass_on(static_cast<int>(info.ssi_signo));
-    }
+void SignalForwarder::pass_on() {
+    signalfd_siginfo info{};
+    while (::read(m_signals.get(), &info, sizeof info) == sizeof info) pass_on(static_cast<int>(info.ssi_signo));
 }
 
 void SignalForwarder::pass_on(int number) {
     if (number == SIGWINCH) {
         const WindowSize size = m_window_size();
-        return m_sender.send(agent::encode_resize(size.rows, size.columns));
+        return send_frame(m_connection, agent::encode_resize(size.rows, size.columns));
     }
-    if (number != SIGUSR1 && number != SIGUSR2 && m_end_signal == 0) {
-        m_end_signal = number;
-        raise_event(m_ended.get());
+    if (number != SIGUSR1 && number != SIGUSR2) {
+        if (m_end_signal != 0) m_give_up_at = boot_now_ms() + k_patience_ms;
+        else m_end_signal = number;
     }
-    m_sender.send(agent::encode_signal(static_cast<std::uint32_t>(number)));
+    send_frame(m_connection, agent::encode_signal(static_cast<std::uint32_t>(number)));
+}
+
+bool SignalForwarder::wait_writable(int fd) {
+    for (;;) {
+        std::array<pollfd, 2> set{pollfd{fd, POLLOUT, 0}, pollfd{m_signals.get(), POLLIN, 0}};
+        const bool is_over = m_end_signal != 0;
+        if (::poll(set.data(), set.size(), is_over ? 0 : -1) < 0 && errno != EINTR) throw errno_error("poll");
+        if (set[1].revents != 0) pass_on();
+        if (set[0].revents != 0) return true;
+        if (is_over) return false;
+    }
 }
 
 } // namespace sandbox::channel

@@ -1,57 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passing the caller's signals on to a running exec, from a thread of its own, so that they get through while the caller's
-// output callback blocks.
+// Passing the caller's signals on to a running exec. Everything that waits, the wait for a slow reader of the output
+// included, waits for them too.
 //
-//   SignalForwarder signals(sender, {.window_size = io.window_size});
+//   SignalForwarder signals(connection, io.window_size);
+//   if (!signals.wait_writable(fd)) give_up();
 #pragma once
 
 #include "agent/wire.hpp"
 #include "channel/agent_client.hpp"
 #include "util/fd.hpp"
 
-#include <atomic>
 #include <csignal>
+#include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string_view>
-#include <thread>
 
 namespace sandbox::channel {
 
-// Whole frames from more than one thread. A failed write is not an error here: the reading side finds out why.
-class FrameSender {
-  public:
-    explicit FrameSender(agent::FramedStream& connection) : m_connection(connection) {}
-    void send(std::string_view frame);
-
-  private:
-    agent::FramedStream& m_connection;
-    std::mutex m_mutex;
-};
+// Sends one frame. A failed write is not an error here: the reading side finds out why.
+void send_frame(agent::FramedStream& connection, std::string_view frame);
 
 class SignalForwarder {
   public:
     // Takes INT, TERM, HUP, QUIT, USR1, USR2, and WINCH when `window_size` is set, except those that are ignored.
-    SignalForwarder(FrameSender& sender, std::function<WindowSize()> window_size);
+    SignalForwarder(agent::FramedStream& connection, std::function<WindowSize()> window_size);
     SignalForwarder(const SignalForwarder&) = delete;
+    SignalForwarder& operator=(const SignalForwarder&) = delete;
     // Gives the signals back; one that came meanwhile and was not passed on takes its usual effect.
     ~SignalForwarder();
+
+    // Readable when there is something to pass on.
+    int fd() const { return m_signals.get(); }
+    void pass_on();
+    // Waits until `fd` can be written to. False once a signal has ended the command and `fd` is not ready.
+    bool wait_writable(int fd);
     // The first signal that ended the command; 0: none.
     int end_signal() const { return m_end_signal; }
-    // Readable from that signal on.
-    int end_fd() const { return m_ended.get(); }
+    // When an agent that does not confirm the end is given up on, CLOCK_BOOTTIME; 0: it is waited for.
+    std::int64_t give_up_at() const { return m_give_up_at; }
 
   private:
-    void run();
     void pass_on(int number);
-    FrameSender& m_sender;
+
+    agent::FramedStream& m_connection;
     std::function<WindowSize()> m_window_size;
     sigset_t m_before{};
     Fd m_signals;
-    Fd m_stop;
-    Fd m_ended;
-    std::atomic<int> m_end_signal = 0;
-    std::thread m_thread;
+    int m_end_signal = 0;
+    std::int64_t m_give_up_at = 0;
 };
 
 } // namespace sandbox::channel

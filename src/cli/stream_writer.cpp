@@ -3,11 +3,9 @@
 
 #include "util/error.hpp"
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
-#include <poll.h>
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,27 +21,18 @@ Fd reopen(int fd) {
     return Fd(::open(("/proc/self/fd/" + std::to_string(fd)).c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
-// False when waiting is over and the stream is still not ready.
-bool wait_until_writable(int fd, int end_fd) {
-    std::array<pollfd, 2> set{pollfd{fd, POLLOUT, 0}, pollfd{end_fd, POLLIN, 0}};
-    while (::poll(set.data(), set.size(), -1) < 0) {
-        if (errno != EINTR) throw errno_error("poll");
-    }
-    return set[0].revents != 0;
-}
-
 } // namespace
 
 StreamWriter::StreamWriter(int fd) : m_fd(fd), m_own(reopen(fd)) {}
 
-void StreamWriter::write(std::string_view bytes, int end_fd) {
+void StreamWriter::write(std::string_view bytes, const std::function<bool(int)>& wait_writable) {
     const int fd = m_own ? m_own.get() : m_fd;
     while (!bytes.empty()) {
         const ssize_t count = ::write(fd, bytes.data(), bytes.size());
         if (count >= 0) {
             bytes.remove_prefix(static_cast<std::size_t>(count));
         } else if (errno == EAGAIN) {
-            if (!wait_until_writable(fd, end_fd)) return;
+            if (!wait_writable(fd)) return;
         } else if (errno == EPIPE) {
             // The command ends as it would at the left of a pipe.
             throw Error(ErrorCode::interrupted, "the output's reader went away").signal(SIGPIPE);

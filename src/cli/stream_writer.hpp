@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // One of our standard streams, written so that a reader that has stopped reading holds up the command but never a
-// signal: it is waited for together with a descriptor that says that waiting is over.
+// signal.
 //
 //   StreamWriter out(STDOUT_FILENO);
-//   out.write(bytes, end_fd);
+//   out.write(bytes, io.wait_writable);
 #pragma once
 
 #include "util/fd.hpp"
 
+#include <functional>
 #include <string_view>
 
 namespace sandbox::cli {
@@ -15,9 +16,9 @@ namespace sandbox::cli {
 class StreamWriter {
   public:
     explicit StreamWriter(int fd);
-    // Writes everything, or drops the rest once `end_fd` (-1: none) is readable and the reader is not ready. Throws interrupted
-    // with SIGPIPE when the reader has gone away, and an errno error for anything else.
-    void write(std::string_view bytes, int end_fd);
+    // Writes everything, waiting with `wait_writable` (as in channel::ExecIo), and drops the rest when that says false. Throws
+    // interrupted with SIGPIPE when the reader has gone away, and an errno error for anything else.
+    void write(std::string_view bytes, const std::function<bool(int)>& wait_writable);
 
   private:
     int m_fd;

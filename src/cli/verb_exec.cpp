@@ -97,11 +97,10 @@ class Streams {
         }
     }
 
-    // `end_fd` as in channel::ExecIo: from then on nobody is waited for.
-    void take(channel::OutputStream stream, std::string_view bytes, int end_fd) {
+    void take(channel::OutputStream stream, std::string_view bytes, const channel::ExecIo& io) {
         const bool is_out = stream == channel::OutputStream::out;
         if (auto& kept = is_out ? m_out : m_err) kept->add(bytes);
-        if (auto& writer = is_out ? m_stdout : m_stderr) writer->write(bytes, end_fd);
+        if (auto& writer = is_out ? m_stdout : m_stderr) writer->write(bytes, io.wait_writable);
     }
 
     void fill(ExecDocument& document) const {
@@ -153,7 +152,7 @@ void ExecRun::attempt() {
     channel::ExecIo io;
     io.stdin_fd = request.stdin_open ? STDIN_FILENO : -1;
     io.on_output = [this, &io](channel::OutputStream stream, std::string_view bytes) {
-        m_streams->take(stream, bytes, io.end_fd);
+        m_streams->take(stream, bytes, io);
     };
     io.window_size = window_size;
     m_result = app::exec_in_session(m_call.context(), target, request, io);

@@ -49,6 +49,12 @@ std::string read_name(const Field& field, std::string_view what) {
     return name;
 }
 
+std::string read_session_name(const Field& field) {
+    std::string name = read_scalar(field);
+    at_field(field, [&] { check_session_name(name); });
+    return name;
+}
+
 std::string read_seccomp(const Field& field, const DecodeContext& context) {
     const std::string text = read_word(field);
     if (text == "default" || text == "unconfined") return text;
@@ -65,7 +71,7 @@ void read_version(const Field& field) {
 // One line a key; extensions have none, they stay a tree.
 const std::array k_bindings = {
     Binding{"version", [](Read r) { read_version(r.f); }},
-    Binding{"name", [](Read r) { r.m.name = read_name(r.f, "session name"); }},
+    Binding{"name", [](Read r) { r.m.name = read_session_name(r.f); }},
     Binding{"image", [](Read r) { r.m.image = read_image(r.f); }},
     Binding{"pull", [](Read r) { r.m.pull = PullPolicy(read_choice(r.f, "missing|always|never")); }},
     Binding{"workdir", [](Read r) { r.m.workdir = at_field(r.f, [&] { return normalise_container_path(read_word(r.f)); }); }},

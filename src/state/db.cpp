@@ -2,10 +2,12 @@
 #include "state/db.hpp"
 
 #include "util/fd.hpp"
+#include "util/text.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <unistd.h>
 #include <utility>
 
 namespace sandbox::state {
@@ -18,6 +20,8 @@ constexpr int k_busy_timeout_ms = 30'000; // 200 writers on a slow disk take 10 
 void mark_suspect(sqlite3* db) {
     const char* path = db != nullptr ? sqlite3_db_filename(db, "main") : nullptr;
     if (path == nullptr || *path == '\0') return;
+    // A snapshot may look damaged only because somebody wrote.
+    if (sqlite3_uri_boolean(path, "immutable", 0) != 0) return;
     const Fd mark(::open(suspect_mark(path).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
 }
 
@@ -56,7 +60,32 @@ void create_private(const std::string& path) {
     if (!file && errno != EEXIST) throw errno_error("cannot make " + path);
 }
 
+std::string snapshot_uri(const std::string& path) {
+    std::string uri = "file:";
+    for (const char c : path) {
+        // What has a meaning in a URI (RFC 3986) is written as its code.
+        if (c == '%' || c == '?' || c == '#') uri += "%" + to_hex(std::string_view(&c, 1));
+        else uri += c;
+    }
+    return uri + "?immutable=1";
+}
+
+bool has_log(const std::string& path) { return ::access((path + "-wal").c_str(), F_OK) == 0; }
+
 } // namespace
+
+std::optional<Snapshot> Snapshot::take(const std::string& path) {
+    Snapshot snapshot(path);
+    if (has_log(path) || ::stat(path.c_str(), &snapshot.m_before) != 0) return std::nullopt;
+    return snapshot;
+}
+
+bool Snapshot::is_current() const {
+    struct stat now {};
+    const auto same = [](const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; };
+    return ::stat(m_path.c_str(), &now) == 0 && !has_log(m_path) && now.st_ino == m_before.st_ino &&
+           now.st_size == m_before.st_size && same(now.st_mtim, m_before.st_mtim) && same(now.st_ctim, m_before.st_ctim);
+}
 
 std::string suspect_mark(const std::string& path) { return path + ".suspect"; }
 
@@ -107,7 +136,9 @@ std::int64_t Stmt::integer() { return sqlite3_column_int64(m_stmt, m_column++); 
 Db::Db(std::string path, Access access) : m_path(std::move(path)) {
     if (access == Access::read_write) create_private(m_path);
     const int flags = access == Access::read_write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
-    const int result = sqlite3_open_v2(m_path.c_str(), &m_db, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+    const std::string name = access == Access::snapshot ? snapshot_uri(m_path) : m_path;
+    const int uri = access == Access::snapshot ? SQLITE_OPEN_URI : 0;
+    const int result = sqlite3_open_v2(name.c_str(), &m_db, flags | uri | SQLITE_OPEN_NOMUTEX, nullptr);
     try {
         check(m_db, result);
         check(m_db, sqlite3_extended_result_codes(m_db, 1));

@@ -96,7 +96,12 @@ Opened open_database(const Layout& layout, std::span<const Migration> known) {
 
 Opened open_database_for_lookup(const Layout& layout, std::span<const Migration> known) {
     try {
-        if (auto opened = open_current(layout, known, Db::Access::read_only)) return std::move(*opened);
+        auto snapshot = Snapshot::take(layout.database());
+        const auto access = snapshot ? Db::Access::snapshot : Db::Access::read_only;
+        if (auto opened = open_current(layout, known, access)) {
+            opened->snapshot = std::move(snapshot);
+            return std::move(*opened);
+        }
     } catch (const Error&) {
         // Whatever it is, opening for writing repairs it or says it.
     }

@@ -4,11 +4,13 @@
 //   Opened opened = open_database(layout, migrations());
 #pragma once
 
+#include "state/db.hpp"
 #include "state/directory.hpp"
 #include "state/instance.hpp"
 #include "state/schema.hpp"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -18,10 +20,11 @@ struct Opened {
     std::unique_ptr<Db> db;
     Identity identity;
     std::string warning; // what was repaired; empty: nothing
+    std::optional<Snapshot> snapshot = std::nullopt; // `db` is one
 };
 
 Opened open_database(const Layout& layout, std::span<const Migration> known);
-// Read-only and without any repair: null `db` when anything at all is not as it should be.
+// Read-only, a snapshot where nobody writes, and without any repair: null `db` when anything at all is not as it should be.
 Opened open_database_for_lookup(const Layout& layout, std::span<const Migration> known);
 
 } // namespace sandbox::state

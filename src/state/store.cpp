@@ -8,7 +8,14 @@
 
 namespace sandbox::state {
 
-Store::Impl::Use Store::Impl::reading() { return {std::unique_lock(mutex), *db}; }
+Store::Impl::Use Store::Impl::reading() {
+    std::unique_lock lock(mutex);
+    if (snapshot) {
+        db = std::make_unique<Db>(layout.database(), Db::Access::read_only);
+        snapshot.reset();
+    }
+    return {std::move(lock), *db};
+}
 
 Store::Impl::Use Store::Impl::writing() {
     std::unique_lock lock(mutex);
@@ -18,6 +25,7 @@ Store::Impl::Use Store::Impl::writing() {
         identity = std::move(opened.identity);
         if (warning.empty()) warning = std::move(opened.warning);
         is_read_only = false;
+        snapshot.reset();
     }
     return {std::move(lock), *db};
 }
@@ -48,6 +56,7 @@ Store Store::open_for_lookup(const std::string& directory) {
     secure_state_directory(directory);
     impl->identity = std::move(opened.identity);
     impl->db = std::move(opened.db);
+    impl->snapshot = std::move(opened.snapshot);
     impl->is_read_only = true;
     return Store(std::move(impl));
 }

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace sandbox::state {
@@ -23,6 +24,7 @@ struct Store::Impl {
     std::string warning;
     std::unique_ptr<Db> db;
     bool is_read_only = false;
+    std::optional<Snapshot> snapshot; // what `db` is, until something but find() is asked or it is out of date
     std::mutex mutex; // a connection has one transaction at a time
 
     struct Use {
@@ -30,6 +32,20 @@ struct Store::Impl {
         Db& db;
     };
     Use reading();
+    // Reads from the snapshot where there is one that still holds, else like reading(). `read` takes a Db.
+    template <typename Read> auto read_quickly(Read&& read) {
+        if (snapshot) {
+            try {
+                const std::unique_lock lock(mutex);
+                auto row = read(*db);
+                if (snapshot->is_current()) return row;
+            } catch (const Error&) {
+                // Torn by a writer, or really damaged: reading properly tells.
+            }
+        }
+        const auto use = reading();
+        return read(use.db);
+    }
     // A store opened for look-up becomes a whole one by the first write.
     Use writing();
 };

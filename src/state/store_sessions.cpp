@@ -170,16 +170,18 @@ void Store::erase(std::string_view id) {
 }
 
 std::optional<SessionRow> Store::find(std::string_view id) const {
-    const auto use = m_impl->reading();
-    return read_one(use.db, std::move(use.db.prepare(SELECT_SESSION "WHERE id = ?").bind(id)));
+    return m_impl->read_quickly([&](const Db& db) {
+        return read_one(db, std::move(db.prepare(SELECT_SESSION "WHERE id = ?").bind(id)));
+    });
 }
 
 std::optional<SessionRow> Store::find_by_name(std::string_view owner, std::string_view name) const {
     if (name.empty()) return std::nullopt; // which stands for "none"
-    const auto use = m_impl->reading();
-    return read_one(use.db, std::move(use.db.prepare(SELECT_SESSION "WHERE owner = ? AND name = ? "
-                                                                    "ORDER BY " IS_OPEN " DESC, closed_ms DESC, created_ms DESC LIMIT 1")
+    return m_impl->read_quickly([&](const Db& db) {
+        return read_one(db, std::move(db.prepare(SELECT_SESSION "WHERE owner = ? AND name = ? "
+                                                 "ORDER BY " IS_OPEN " DESC, closed_ms DESC, created_ms DESC LIMIT 1")
                                           .bind(owner, name)));
+    });
 }
 
 bool Store::exists_for_other_owner(std::string_view owner, std::string_view id_or_name) const {
