@@ -83,12 +83,7 @@ EngineInfo Client::info() {
     const Response info = m_impl->get("/info");
     expect_ok(info, "cannot ask the engine about itself");
     EngineInfo result = parse_info(info.body);
-    const Response version = m_impl->get("/version");
-    const VersionRange range = their_range(version);
     result.api_version = m_impl->version().text();
-    result.max_api_version = range.newest.text();
-    result.min_api_version = range.oldest.text();
-    if (const std::string number = parse_version(version.body).version; !number.empty()) result.version = number;
     return result;
 }
 

@@ -49,8 +49,6 @@ struct EngineInfo {
     std::string id;             // as Client::id() gives it
     std::string version;        // "20.10.24"
     std::string api_version;    // negotiated
-    std::string max_api_version;
-    std::string min_api_version;
     std::string architecture;   // "x86_64", "aarch64"
     std::string default_runtime;
     std::string cgroup_version; // "1" or "2"

@@ -95,7 +95,6 @@ TEST_CASE("the engine says who it is") {
     CHECK(info.id == client.id());
     CHECK_FALSE(info.version.empty());
     CHECK_FALSE(info.api_version.empty());
-    CHECK_FALSE(info.min_api_version.empty());
     CHECK_FALSE(info.architecture.empty());
 }
 
