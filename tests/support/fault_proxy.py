@@ -130,6 +130,11 @@ class _Connection:
         except OSError:
             pass
         finally:
+            # A thread may still read from it, and would keep the connection open: the other side has to see the end now.
+            try:
+                self.client.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
             self.client.close()
 
     def forward(self, relay):
