@@ -9,7 +9,7 @@
 namespace sandbox::app {
 namespace {
 
-// No session runs as this id (nobody), and the mode lets everybody execute and nobody read: no process of a session
+// Nobody's file, and the mode lets everybody execute and nobody read: no process of a session
 // can read or trace the agent.
 constexpr std::uint32_t k_agent_uid = 65534;
 constexpr std::uint32_t k_agent_mode = 0111;
@@ -27,6 +27,17 @@ const agent::EmbeddedAgent& agent_for(const std::string& architecture) {
 bool is_filled(const state::Store& store, const std::string& engine_id, const engine::VolumeInfo& volume) {
     const auto known = store.find_agent_volume(engine_id, volume.name);
     return known && known->created_at == volume.created_at;
+}
+
+// Another state directory's process may make the same volume at the same time: it holds the same program.
+void make_volume(const state::Store& store, engine::Client& engine, const std::string& name) {
+    try {
+        engine.create_volume(name, {{domain::k_label_instance, store.instance()},
+                                    {domain::k_label_owner, "sandbox"},
+                                    {domain::k_label_role, domain::k_role_agent}});
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::exists) throw;
+    }
 }
 
 void fill(Context& context, engine::Client& engine, const std::string& image, const std::string& volume,
@@ -51,8 +62,7 @@ std::string ensure_agent_volume(Context& context, engine::Client& engine, const 
     auto volume = engine.inspect_volume(name);
     if (volume && is_filled(store, info.id, *volume)) return name;
     const auto lock = store.lock_agent_volume();
-    if (!volume) engine.create_volume(name, {{domain::k_label_instance, store.instance()},
-                                             {domain::k_label_role, domain::k_role_agent}});
+    if (!volume) make_volume(store, engine, name);
     volume = engine.inspect_volume(name);
     if (!volume) throw Error(ErrorCode::engine_error, "volume " + name + " was made and is not there");
     if (is_filled(store, info.id, *volume)) return name; // another process was faster

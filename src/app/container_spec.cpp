@@ -16,6 +16,11 @@ engine::Mount workspace_mount(const ContainerParts& parts) {
     mount.target = parts.manifest.workdir;
     mount.read_only = parts.manifest.workspace.readonly;
     mount.volume_labels = session_labels(parts.row, parts.instance, domain::k_role_workspace);
+    if (!parts.row.workspace_id.empty()) {
+        // An engine makes a volume anew that was pruned a moment ago: it must not look like one that dies with the session.
+        mount.volume_labels.erase(domain::k_label_session);
+        mount.volume_labels[domain::k_label_workspace] = parts.row.workspace_id;
+    }
     return mount;
 }
 

@@ -71,6 +71,7 @@ void Creation::prepare() {
     check_sources(m_manifest.seeds, m_options.roots);
     const auto& seccomp = m_manifest.security.seccomp;
     if (seccomp != "default" && seccomp != "unconfined") {
+        check_stays_below("security.seccomp", seccomp, m_options.roots);
         auto profile = read_file(seccomp, k_max_seccomp);
         if (!profile) throw Error(ErrorCode::manifest_invalid, "security.seccomp: no file " + seccomp);
         m_seccomp = std::move(*profile);
@@ -119,7 +120,12 @@ void Creation::claim() {
     }
     make_room();
     m_session_lock = m_store.lock_session(m_row.id);
-    m_store.insert(m_row);
+    try {
+        m_store.insert(m_row);
+    } catch (const Error&) {
+        m_store.forget_lock(m_row.id);
+        throw;
+    }
 }
 
 // A session that has ended by itself holds its name and its lease only until somebody asks for them.
@@ -128,7 +134,7 @@ void Creation::make_room() {
         const auto holder = m_store.find_by_name(m_row.owner, m_row.name);
         if (holder && !state::is_closed(holder->state)) clear_if_ended(m_context, *holder);
     }
-    if (m_row.exclusive) {
+    if (!m_row.workspace_id.empty()) {
         const auto holder = m_store.find_lease_holder(m_row.owner, m_row.workspace_id);
         if (holder) clear_if_ended(m_context, *holder);
     }
@@ -167,7 +173,9 @@ void Creation::make_container() {
     for (auto& warning : m_engine.last_warnings()) m_notes.push_back(std::move(warning));
     m_row.channel = m_listener ? state::ChannelKind::socket : state::ChannelKind::bridge;
     m_store.update(m_row);
-    if (!m_row.workspace_id.empty()) check_lease(m_engine, m_row, m_manifest);
+    if (!m_row.workspace_id.empty()) check_lease(m_store, m_engine, m_row);
+    // Once more, now that the container keeps it from being pruned: what is in it is about to be run.
+    ensure_agent_volume(m_context, m_engine, m_info, m_manifest.image);
     m_interrupt.check();
     m_engine.start_container(m_row.container_id);
 }
@@ -212,7 +220,11 @@ void Creation::greet() {
 // The volume's root belongs to root; a session that runs as somebody else gets it once, never recursively.
 void Creation::hand_over_workspace() {
     const bool is_new = m_row.workspace_id.empty() || m_made_workspace;
-    if (m_hello.workspace_writable || m_manifest.workspace.readonly || !is_new) return;
+    if (m_hello.workspace_writable || m_manifest.workspace.readonly) return;
+    if (!is_new) {
+        m_notes.push_back("the session's user cannot write " + m_manifest.workdir + ", which another user was given");
+        return;
+    }
     const auto tar_for = [this](const std::string& name) {
         return engine::tar_of(name, "", 0755, m_hello.uid, m_hello.gid, true);
     };
@@ -239,8 +251,9 @@ void Creation::make() {
     make_workspace();
     make_container();
     greet();
-    m_workspace_lock.reset();
     hand_over_workspace();
+    if (!m_row.workspace_id.empty()) confirm_workspace(m_store, m_row);
+    m_workspace_lock.reset();
     if (!m_hello.home_writable) m_notes.push_back("the image's HOME is not writable; HOME is " + m_hello.home);
     m_interrupt.check();
     plant(link_to(m_context, m_row), m_manifest.seeds);
@@ -255,6 +268,7 @@ void Creation::undo() noexcept {
         m_listener.reset();
         const auto left = tear_down(m_context, m_row, {.reason = "create failed", .forget = true});
         if (m_made_workspace && left.empty()) {
+            if (!m_workspace_lock) m_workspace_lock = m_store.lock_workspace(m_row.owner, m_row.workspace_id);
             m_engine.remove_volume(m_row.volume);
             m_store.erase_workspace(m_row.owner, m_row.workspace_id);
         }

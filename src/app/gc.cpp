@@ -42,6 +42,12 @@ bool is_still_due(Context& context, const SessionRow& row, GcItem::Why why) {
     }
 }
 
+bool is_mounted(engine::Client& engine, const std::string& volume) {
+    engine::Filter filter;
+    filter.volume = volume;
+    return !engine.list_containers(filter).empty();
+}
+
 class Collector {
   public:
     Collector(Context& context, const domain::GcPolicy& policy) : m_context(context), m_policy(policy) {}
@@ -114,6 +120,8 @@ bool Collector::remove_volume(const GcItem& item) {
     auto& engine = engine_of(item);
     const auto volume = engine.inspect_volume(item.id);
     if (!volume || has_open_row(volume->labels)) return false;
+    // Old agents may still run in the sessions of another state directory; then it is not due yet.
+    if (item.why == GcItem::Why::old_agent && is_mounted(engine, item.id)) return false;
     return engine.remove_volume(item.id);
 }
 

@@ -31,18 +31,31 @@ struct Inventory {
     std::vector<engine::ContainerInfo> containers;
     std::vector<engine::VolumeInfo> volumes;
     std::string agent_volume;
+    std::int64_t clock_ahead_ms = 0; // the engine's clock against ours
 };
 
 Inventory take_inventory(Context& context, engine::Client& engine) {
+    const auto info = engine.info();
+    const std::int64_t now = wall_now_ms();
     engine::Filter filter;
     filter.labels = {{domain::k_label_instance, context.store().instance()}};
-    Inventory inventory{engine.list_containers(filter), engine.list_volumes(filter), {}};
+    Inventory inventory{engine.list_containers(filter), engine.list_volumes(filter), {}, 0};
+    inventory.clock_ahead_ms = parse_rfc3339(info.system_time).value_or(now) - now;
     try {
-        inventory.agent_volume = agent_volume_name(engine.info().architecture);
+        inventory.agent_volume = agent_volume_name(info.architecture);
     } catch (const Error&) {
         // No agent for this architecture: then none of its agent volumes is a current one.
     }
     return inventory;
+}
+
+// A manifest that cannot be read any more must not stop the clean-up of everything else: its session is kept until its TTL.
+bool keeps_stopped(const SessionRow& row) {
+    try {
+        return !domain::from_canonical_json(row.manifest_json).lifecycle.auto_destroy;
+    } catch (const Error&) {
+        return true;
+    }
 }
 
 using EngineKey = std::pair<std::string, std::string>; // endpoint, engine id
@@ -116,9 +129,9 @@ void Gatherer::visit_engines() {
         auto& engine = m_context.engine();
         visit({engine.endpoint().url, engine.id()}, engine);
     } catch (const Error& error) {
-        if (keys.empty()) m_warnings.push_back(error.message());
+        m_warnings.push_back(error.message());
     }
-    // Engine and state directory share a machine or at least a clock to the grace age's precision.
+    // The ages of objects are by their engine's clock: add_objects() moves them to ours.
     m_facts.engine_now_ms = m_facts.now_ms;
 }
 
@@ -134,7 +147,7 @@ void Gatherer::add_session(const SessionRow& row) {
         session.half_made = row.state == SessionState::creating;
         session.half_destroyed = row.state == SessionState::destroying || row.state == SessionState::failed;
         session.locked = is_locked(row.id);
-        session.keeps_stopped = !domain::from_canonical_json(row.manifest_json).lifecycle.auto_destroy;
+        session.keeps_stopped = keeps_stopped(row);
         const auto& inventory = m_engines[{row.endpoint, row.engine_id}];
         session.engine_answered = inventory.has_value();
         for (const auto& container : inventory ? inventory->containers : std::vector<engine::ContainerInfo>{}) {
@@ -166,11 +179,14 @@ void Gatherer::add_objects(const EngineKey& key, const Inventory& inventory) {
         object.workspace = label(labels, domain::k_label_workspace);
         object.row_open = is_open(object.session);
         object.created_ms = parse_rfc3339(created).value_or(0);
+        if (object.created_ms > 0) object.created_ms -= inventory.clock_ahead_ms;
+        object.expires_ms = parse_rfc3339(label(labels, domain::k_label_expires)).value_or(0);
         return object;
     };
     for (const auto& container : inventory.containers) {
-        m_facts.objects.push_back(
-            object_of(GcObject::Kind::container, container.id, container.labels, container.created_at));
+        auto object = object_of(GcObject::Kind::container, container.id, container.labels, container.created_at);
+        object.running = container.running || container.paused;
+        m_facts.objects.push_back(std::move(object));
     }
     for (const auto& volume : inventory.volumes) {
         auto object = object_of(GcObject::Kind::volume, volume.name, volume.labels, volume.created_at);

@@ -33,22 +33,6 @@ bool is_below(const std::filesystem::path& path, const std::filesystem::path& di
     return !relative.empty() && *relative.begin() != "..";
 }
 
-void check_stays_below(const std::string& where, const std::string& path, const HostRoots& roots) {
-    const auto real = real_path(path);
-    bool is_claimed = false;
-    for (const auto& root : roots) {
-        const auto text = [](const std::string& name) { return std::filesystem::absolute(name).lexically_normal(); };
-        is_claimed = is_claimed || is_below(text(path), text(root));
-        const auto real_root = real_path(root);
-        if (real && real_root && is_below(*real, *real_root)) return;
-    }
-    // What lies below no root by its text was typed on the command line, which is leave enough.
-    if (!real || !is_claimed) return;
-    throw Error(ErrorCode::manifest_invalid, where + ": " + printable(path) + " leads out of the manifest's folder, to " +
-                                                 printable(real->string()))
-        .hint("--allow-path " + printable(real->parent_path().string()) + " lets the manifest read there");
-}
-
 std::string resolve(const std::string& name, const EnvValue& value) {
     switch (value.kind) {
     case EnvValue::Kind::literal: return value.value;
@@ -121,6 +105,23 @@ void plant_from_host(const channel::Link& link, const Seed& seed) {
 }
 
 } // namespace
+
+void check_stays_below(const std::string& where, const std::string& path, const HostRoots& roots) {
+    const auto real = real_path(path);
+    bool is_claimed = false;
+    for (const auto& root : roots) {
+        const auto text = [](const std::string& name) { return std::filesystem::absolute(name).lexically_normal(); };
+        is_claimed = is_claimed || is_below(text(path), text(root));
+        const auto real_root = real_path(root);
+        if (real && real_root && is_below(*real, *real_root)) return;
+    }
+    // What lies below no root by its text was typed on the command line, which is leave enough.
+    if (!real || !is_claimed) return;
+    throw Error(ErrorCode::manifest_invalid, where + ": " + printable(path) + " leads out of the manifest's folder, to " +
+                                                 printable(real->string()))
+        .hint("--allow-path " + printable((std::filesystem::is_directory(*real) ? *real : real->parent_path()).string()) +
+              " lets the manifest read there");
+}
 
 channel::Environment resolve_environment(const std::map<std::string, EnvValue>& env, const HostRoots& roots) {
     channel::Environment resolved;

@@ -16,6 +16,8 @@ namespace sandbox::app {
 // lead out of all of them through a link: a manifest is often part of a tree that somebody else may change.
 using HostRoots = std::vector<std::string>;
 
+// Throws manifest_invalid, naming `where`, when a path that lies below a root by its text is led out of all by a link.
+void check_stays_below(const std::string& where, const std::string& path, const HostRoots& roots);
 // Looks up fromEnv and fromFile. Throws manifest_invalid naming the key, never a value.
 channel::Environment resolve_environment(const std::map<std::string, domain::EnvValue>& env, const HostRoots& roots);
 // Throws manifest_invalid for a source that is missing, unreadable, of the wrong kind, or led out of the roots by a link.

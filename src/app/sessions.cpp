@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/sessions.hpp"
 
+#include "app/agent_volume.hpp"
 #include "domain/labels.hpp"
 #include "domain/names.hpp"
 #include "util/text.hpp"
@@ -56,7 +57,7 @@ channel::Link link_to(Context& context, const state::SessionRow& row) {
     if (row.channel == state::ChannelKind::socket) return channel::socket_link(directory);
     auto dial = [&context, row]() -> std::unique_ptr<Stream> {
         auto& engine = context.engine_of(row.endpoint, row.engine_id);
-        return std::move(engine.exec(row.container_id, {.argv = {"/.sandbox/sandbox-agent", "bridge"},
+        return std::move(engine.exec(row.container_id, {.argv = {k_agent_path, "bridge"},
                                                         .user = {},
                                                         .workdir = "/",
                                                         .env = {},
@@ -67,6 +68,11 @@ channel::Link link_to(Context& context, const state::SessionRow& row) {
 
 void explain_unreachable(Context& context, const state::SessionRow& row, const Error& cause) {
     const std::string who = "session " + quoted(row.name.empty() ? row.id : row.name);
+    const auto now = context.lookup().find(row.id);
+    if (now && state::is_closed(now->state)) throw Error(ErrorCode::session_gone, what_became_of(*now));
+    if (!now || now->state == state::SessionState::destroying) {
+        throw Error(ErrorCode::session_gone, who + " was destroyed meanwhile");
+    }
     const auto container = context.engine_of(row.endpoint, row.engine_id).inspect_container(row.container_id);
     if (!container || !container->running) {
         const bool expired = row.expires_ms > 0 && row.expires_ms <= wall_now_ms();
@@ -77,7 +83,7 @@ void explain_unreachable(Context& context, const state::SessionRow& row, const E
             .hint("sandbox destroy " + row.id + " clears what is left; then create a new one");
     }
     if (container->paused) {
-        throw Error(ErrorCode::session_unreachable, who + " is paused").hint("resume its container first");
+        throw Error(ErrorCode::session_unreachable, who + " is paused").hint("docker unpause " + row.container_name + " lets it run on");
     }
     throw Error(ErrorCode::session_unreachable, who + " runs but its agent does not answer: " + cause.message());
 }

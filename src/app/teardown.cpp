@@ -6,10 +6,14 @@
 #include "domain/manifest.hpp"
 #include "util/time.hpp"
 
+#include <set>
+
 namespace sandbox::app {
 namespace {
 
 constexpr std::size_t k_overdue_at_once = 4;
+constexpr std::size_t k_overdue_seen = 64; // more than are taken, so that those that fail don't stand before the others
+constexpr std::int64_t k_overdue_budget_ms = 5000;
 
 template <typename Step> void attempt(std::vector<Left>& left, const std::string& what, Step&& step) {
     try {
@@ -43,9 +47,11 @@ void remove_volumes(engine::Client& engine, const engine::Filter& filter, std::v
 
 void remove_workspace_with_session(Context& context, engine::Client& engine, const state::SessionRow& row,
                                    std::vector<Left>& left) {
-    const auto manifest = domain::from_canonical_json(row.manifest_json);
-    if (!manifest.workspace.destroy_on_session_destroy || row.volume.empty()) return;
     attempt(left, "workspace " + row.workspace_id, [&] {
+        const auto manifest = domain::from_canonical_json(row.manifest_json);
+        if (!manifest.workspace.destroy_on_session_destroy || row.volume.empty()) return;
+        // A create that opens it right now holds this lock until its container mounts the volume.
+        const auto lock = context.store().lock_workspace(row.owner, row.workspace_id);
         engine.remove_volume(row.volume);
         context.store().erase_workspace(row.owner, row.workspace_id);
     });
@@ -81,21 +87,28 @@ bool clear_if_ended(Context& context, const state::SessionRow& seen) {
     const bool may_run = row->state == state::SessionState::running || row->state == state::SessionState::stopped;
     // A half-made or half-destroyed row whose lock is free has nobody who will finish it.
     if (may_run && context.engine_of(row->endpoint, row->engine_id).inspect_container(row->container_id)) return false;
-    const bool never_was = row->state == state::SessionState::creating;
-    return tear_down(context, *row, {state::SessionState::expired, k_ended_by_itself, never_was}).empty();
+    Ending ending{state::SessionState::expired, k_ended_by_itself, row->state == state::SessionState::creating};
+    if (!may_run) ending = {state::SessionState::destroyed, "finished for its successor", ending.forget};
+    return tear_down(context, *row, ending).empty();
 }
 
 void take_overdue(Context& context) {
     state::Store& store = context.store();
     if (!store.is_on_its_machine()) return;
-    for (const auto& seen : store.overdue(wall_now_ms(), k_overdue_at_once)) {
+    std::set<std::string> silent; // engines that did not answer
+    std::size_t taken = 0;
+    const std::int64_t until = boot_now_ms() + k_overdue_budget_ms;
+    for (const auto& seen : store.overdue(wall_now_ms(), k_overdue_seen)) {
+        if (taken == k_overdue_at_once || boot_now_ms() > until) return;
+        if (silent.contains(seen.endpoint)) continue;
         try {
             const auto lock = store.try_lock_session(seen.id);
             const auto row = store.find(seen.id);
             // Looked at again under the lock: an extend or a destroy may have come first.
             if (!lock || !row || state::is_closed(row->state) || row->expires_ms > wall_now_ms()) continue;
-            tear_down(context, *row, {state::SessionState::expired, "ttl"});
+            if (tear_down(context, *row, {state::SessionState::expired, "ttl"}).empty()) ++taken;
         } catch (const Error&) {
+            silent.insert(seen.endpoint);
         }
     }
 }

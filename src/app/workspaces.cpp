@@ -113,22 +113,28 @@ bool open_workspace(Context& context, engine::Client& engine, const std::string&
             .hint("docker volume prune takes volumes that nothing mounts; sandbox workspace rm " + row.workspace_id +
                   " forgets it, and the next create makes an empty one");
     }
-    // The row before the effect; "confirmed" only after the engine's answer.
+    // The row before the effect.
     workspace.last_used_ms = wall_now_ms();
     store.put(workspace);
     if (!volume) engine.create_volume(workspace.volume, workspace_labels(store, workspace));
-    if (workspace.confirmed) return false;
-    workspace.confirmed = true;
-    store.put(workspace);
-    return true;
+    return !workspace.confirmed;
 }
 
-void check_lease(engine::Client& engine, const state::SessionRow& row, const domain::Manifest& manifest) {
+void confirm_workspace(state::Store& store, const state::SessionRow& row) {
+    auto workspace = store.find_workspace(row.owner, row.workspace_id);
+    if (!workspace || workspace->confirmed) return;
+    workspace->confirmed = true;
+    store.put(*workspace);
+}
+
+void check_lease(const state::Store& store, engine::Client& engine, const state::SessionRow& row) {
+    // The name that only a session which wants the workspace for itself gives its container.
+    const std::string exclusive = domain::workspace_object_name(store.instance(), row.owner, row.workspace_id);
     for (const auto& container : engine.list_containers(mounting(row.volume))) {
         if (container.id == row.container_id) continue;
         const auto role = container.labels.find(domain::k_label_role);
         const bool is_session = role != container.labels.end() && role->second == domain::k_role_session;
-        if (is_session && manifest.workspace.shared) continue;
+        if (is_session && !row.exclusive && container.name != exclusive) continue;
         throw Error(ErrorCode::busy, "workspace \"" + printable(row.workspace_id) + "\" is in use by container " +
                                          container.name)
             .hint("destroy that session first, or make both sessions shared: true");

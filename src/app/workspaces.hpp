@@ -14,11 +14,13 @@ namespace sandbox::app {
 
 // Makes or reopens the volume of a persistent workspace for a session and fills in row.volume; the caller holds the
 // workspace's lock. A volume that exists under the name without our labels is never taken: conflict. A known workspace whose volume is missing
-// is not_found. Returns true when this call made the volume.
+// is not_found. Returns true when the volume is new: nobody has been given it yet; confirm_workspace() ends that.
 bool open_workspace(Context& context, engine::Client& engine, const std::string& engine_id,
                     const domain::Manifest& manifest, state::SessionRow& row);
+// The volume is there and handed over: from now on it is data, and a missing one an error.
+void confirm_workspace(state::Store& store, const state::SessionRow& row);
 // Throws busy naming the holder when another container mounts the workspace's volume and either side wants it alone.
-void check_lease(engine::Client& engine, const state::SessionRow& row, const domain::Manifest& manifest);
+void check_lease(const state::Store& store, engine::Client& engine, const state::SessionRow& row);
 
 struct WorkspaceView {
     state::WorkspaceRow row;

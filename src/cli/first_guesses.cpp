@@ -17,7 +17,7 @@ constexpr std::array k_verbs{
     Guess{"", "delete", "sandbox destroy SESSION"},
     Guess{"", "list", "sandbox ps lists sessions"},
     Guess{"", "prune", "sandbox gc clears what expired or leaked"},
-    Guess{"", "images", "sandbox image ls"},
+    Guess{"", "images", "images are the engine's; sandbox image bootstrap and image import make new ones"},
     Guess{"", "volume", "sandbox workspace ls lists persistent workspaces"},
     Guess{"", "pull", "sandbox create pulls what its manifest names; sandbox image import brings a file"},
     Guess{"", "build", "build images with your own tools; sandbox image import brings the result"},

@@ -52,8 +52,15 @@ bool is_known_role(const GcObject& object) {
     return std::find(k_roles.begin(), k_roles.end(), object.role) != k_roles.end();
 }
 
+// A session without a row that still has time to live: its row may be lost with the state (law 2 calls that a repair, no
+// licence to delete), and its own agent ends it in time (law 9).
+bool lives_by_itself(const GcObject& object, const GcFacts& facts) {
+    return object.running && (object.expires_ms == 0 || object.expires_ms > facts.now_ms);
+}
+
 bool may_be_orphan(const GcObject& object, const GcFacts& facts, const GcPolicy& policy) {
     return facts.on_its_machine && is_in_scope(policy, object.owner) && is_known_role(object) && !object.row_open &&
+           !lives_by_itself(object, facts) &&
            is_older_than(facts.engine_now_ms, object.created_ms, policy.orphan_grace_ms);
 }
 

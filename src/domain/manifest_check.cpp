@@ -36,7 +36,7 @@ void check_lifecycle(const YamlNode& root, const Manifest& manifest) {
     const Lifecycle& lifecycle = manifest.lifecycle;
     if (lifecycle.ttl.count() <= 0) {
         throw error_at(root, {"lifecycle.ttl"}, "0 would end the session before it starts")
-            .hint("every session has an end; the longest is 365d, and `sandbox extend` moves it");
+            .hint("every session has an end; the longest is 365d");
     }
     if (lifecycle.ttl > k_longest_life) throw error_at(root, {"lifecycle.ttl"}, "it is longer than 365d");
     if (lifecycle.idle_timeout > k_longest_life) {

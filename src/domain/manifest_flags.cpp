@@ -38,7 +38,7 @@ Error unknown_path(std::string_view path, const YamlMark& mark) {
     }
     return located(mark, fmt::format("unknown key \"{}\"{}", shown(path),
                                      near ? fmt::format("; did you mean \"{}\"?", *near) : std::string()))
-        .hint("`sandbox manifest explain` lists the keys");
+        .hint("`sandbox create --help` lists the keys that have a flag");
 }
 
 // "/tmp", "/tmp:64MB", "/tmp=64MB", and docker's "/tmp:size=64m".

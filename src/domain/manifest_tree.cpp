@@ -74,7 +74,7 @@ YamlNodePtr make_path(const YamlMark& mark, std::string_view path, YamlNodePtr v
 YamlNodePtr normalise_manifest(const YamlNodePtr& root) {
     if (!root->is(Kind::map)) {
         throw located(root->mark, fmt::format("a manifest is a map, and this is {}", kind_name(root->kind)))
-            .hint("`sandbox manifest explain` lists the keys");
+            .hint("README.md has an example with every section");
     }
     auto normal = std::make_shared<YamlNode>(*root);
     for (auto& entry : normal->entries) {

@@ -76,6 +76,7 @@ EngineInfo parse_info(std::string_view body) {
     if (field(json, "BuildahVersion").is_string()) info.id = "podman:" + text(json, "Name") + ":" + text(json, "DockerRootDir");
     if (info.id.empty()) throw Error(ErrorCode::protocol_error, "an engine without an ID");
     info.version = text(json, "ServerVersion");
+    info.system_time = text(json, "SystemTime");
     info.architecture = kernel_architecture(text(json, "Architecture"));
     info.default_runtime = text(json, "DefaultRuntime");
     info.cgroup_version = text(json, "CgroupVersion");

@@ -53,6 +53,7 @@ struct EngineInfo {
     std::string default_runtime;
     std::string cgroup_version; // "1" or "2"
     bool rootless = false;
+    std::string system_time;    // the engine's clock when it answered, RFC 3339
     std::vector<std::string> warnings; // limits that the engine says it cannot enforce
 };
 

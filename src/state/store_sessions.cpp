@@ -98,10 +98,11 @@ void check_is_free(const Db& db, const SessionRow& row) {
         Stmt holder = db.prepare("SELECT id FROM session WHERE owner = ? AND name = ? AND id <> ? AND " IS_OPEN);
         if (holder.bind(row.owner, row.name, row.id).step()) {
             throw Error(ErrorCode::exists, "session \"" + row.name + "\" exists (" + holder.text() + ")")
-                .hint("destroy it first, use it with --reuse, or pick another --name");
+                .hint("destroy it first, or pick another --name");
         }
     }
-    if (row.workspace_id.empty() || !row.exclusive || row.state == SessionState::lost) return;
+    // Shared sessions stand side by side, and never beside one that wants the workspace for itself.
+    if (row.workspace_id.empty() || row.state == SessionState::lost) return;
     const auto holder = lease_holder(db, row.owner, row.workspace_id);
     if (!holder || holder->id == row.id) return;
     throw Error(ErrorCode::exists, "workspace \"" + row.workspace_id + "\" is leased by session " + holder->id)
