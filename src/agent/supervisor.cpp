@@ -62,12 +62,14 @@ void Supervisor::run(const LeaderSpec& spec) {
 void Supervisor::serve() {
     // Input that came along with the request.
     take_frames();
-    while (!(is_over() && is_drained())) {
+    for (;;) {
+        // Before the first poll, too: without a leader there is no SIGCHLD to wake it.
+        if (is_over() && !m_is_draining) start_draining();
+        if (is_over() && is_drained()) break;
         PollSet set = poll_set();
         if (::poll(set.data(), set.size(), poll_timeout()) < 0 && errno != EINTR) throw errno_error("poll");
         handle(set);
         check_deadlines();
-        if (is_over() && !m_is_draining) start_draining();
     }
     if (!m_client_lost) send_result();
 }

@@ -80,6 +80,27 @@ TEST_CASE("a command that cannot start says why") {
     CHECK(result.message == "chdir");
 }
 
+TEST_CASE("a process table with room for the supervisor alone is a failed start, told at once") {
+    LiveAgent::Options options;
+    // PID 1 and one more: a user of its own, whose processes count against nobody else's limit, and which RLIMIT_NPROC binds.
+    options.prefix = {"prlimit", "--nproc=2:2", "setpriv", "--reuid=61234", "--clear-groups", "--inh-caps=+dac_override",
+                      "--ambient-caps=+dac_override"};
+    const LiveAgent agent(std::move(options));
+    for (const bool has_terminal : {false, true}) {
+        // Without input: its frames would wake the supervisor. The time-out is for a supervisor that sleeps on.
+        ExecRequest request = timed("true", 3000);
+        if (has_terminal) request.tty = WindowSize{};
+        const std::int64_t start = boot_now_ms();
+        const ExecResult result = agent.run(request).result;
+        CHECK(result.outcome == Outcome::start_failed);
+        CHECK(result.start_errno == EAGAIN);
+        CHECK(result.message == "fork");
+        CHECK(elapsed_ms(start) < 1000);
+        // The slot is free again once the worker is gone.
+        CHECK(eventually([&] { return status(agent.link()).operations == 0; }));
+    }
+}
+
 TEST_CASE("arguments arrive whole, or are refused as too big") {
     const LiveAgent agent;
     CHECK(agent.run({"printf", "%s|", "", "a b", "--", "\xff\n"}).out == "|a b|--|\xff\n|");
