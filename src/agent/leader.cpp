@@ -4,7 +4,6 @@
 #include "util/error.hpp"
 #include "util/text.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -16,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <unordered_map>
 
 namespace sandbox::agent {
 namespace {
@@ -200,12 +200,13 @@ std::optional<StartFailure> start_failure(const Leader& leader) {
 }
 
 std::vector<std::string> merge_environment(std::vector<std::string> base, const std::vector<std::string>& additions) {
-    const auto name_of = [](std::string_view variable) { return variable.substr(0, variable.find('=')); };
+    const auto name_of = [](const std::string& variable) { return variable.substr(0, variable.find('=')); };
+    std::unordered_map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < base.size(); ++i) places.try_emplace(name_of(base[i]), i);
     for (const std::string& addition : additions) {
-        const auto same = std::find_if(base.begin(), base.end(),
-                                       [&](const std::string& variable) { return name_of(variable) == name_of(addition); });
-        if (same != base.end()) *same = addition;
-        else base.push_back(addition);
+        const auto [same, is_new] = places.try_emplace(name_of(addition), base.size());
+        if (is_new) base.push_back(addition);
+        else base[same->second] = addition;
     }
     return base;
 }
