@@ -33,7 +33,8 @@ bool is_shell_word(const std::string& word) {
 }
 
 Error not_started(const ExecResult& result, const ExecRequest& request) {
-    const std::string command = printable(request.argv.front());
+    const std::string& name = request.argv.front();
+    const std::string command = name.empty() ? "\"\"" : printable(name);
     const std::string why = std::strerror(result.start_errno);
     if (result.message == "chdir") {
         return Error(ErrorCode::not_found, "cannot enter " + printable(request.cwd) + ": " + why)

@@ -153,11 +153,11 @@ GcReport collect_garbage(Context& context, const domain::GcPolicy& policy, DryRu
     report.engine_missing = report.warnings.size() > before;
     Collector collector(context, policy);
     for (const auto& item : plan) {
-        GcOutcome outcome{item, false, {}};
+        GcOutcome outcome{item, false, std::nullopt};
         try {
             if (dry_run == DryRun::no) outcome.done = collector.apply(item);
         } catch (const Error& error) {
-            outcome.error = error.message();
+            outcome.error = error;
         }
         report.outcomes.push_back(std::move(outcome));
     }

@@ -7,7 +7,9 @@
 
 #include "app/context.hpp"
 #include "domain/gc_plan.hpp"
+#include "util/error.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,7 @@ enum class DryRun { no, yes };
 struct GcOutcome {
     domain::GcItem item;
     bool done = false;
-    std::string error;   // why it was not done; empty with done false: it was a dry run, or no longer due
+    std::optional<Error> error; // why it was not done; absent with done false: a dry run, or no longer due
 };
 struct GcReport {
     bool another_at_work = false; // nothing was done then

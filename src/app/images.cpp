@@ -102,6 +102,11 @@ std::string import_image(Context& context, const std::string& file, const std::s
     if (file == "-") return context.engine().import_image(STDIN_FILENO, tag, k_image_changes);
     const Fd archive(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     if (!archive) throw errno_error(printable(file));
+    struct stat info {};
+    if (::fstat(archive.get(), &info) == 0 && S_ISDIR(info.st_mode)) {
+        throw Error(ErrorCode::usage, printable(file) + " is a directory")
+            .hint("tar -C " + printable(file) + " -c . | sandbox image import - --tag NAME");
+    }
     return context.engine().import_image(archive.get(), tag, k_image_changes);
 }
 

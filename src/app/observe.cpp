@@ -40,7 +40,7 @@ class Engines {
   private:
     std::map<std::string, engine::ContainerInfo> list(engine::Client& engine) const {
         engine::Filter filter;
-        filter.labels = {{domain::k_label_instance, m_context.store().instance()},
+        filter.labels = {{domain::k_label_instance, m_context.lookup().instance()},
                          {domain::k_label_role, domain::k_role_session}};
         std::map<std::string, engine::ContainerInfo> containers;
         for (auto& container : engine.list_containers(filter)) {
@@ -60,7 +60,7 @@ void ask_agents(Context& context, std::vector<SessionView>& views) {
     std::vector<SessionView*> asked;
     for (auto& view : views) {
         if (view.state != SessionState::running || view.row.channel != state::ChannelKind::socket) continue;
-        directories.push_back(context.store().session_directory(view.row.id));
+        directories.push_back(context.lookup().session_directory(view.row.id));
         asked.push_back(&view);
     }
     const auto answers = channel::status_many(directories, k_agents_deadline);

@@ -94,6 +94,13 @@ std::vector<std::string> request_items(const ExecRequest& request) {
     return items;
 }
 
+// A terminal that is gone answers the question whether it is one with EIO; whatever is none says ENOTTY.
+bool is_or_was_terminal(int fd) { return ::isatty(fd) == 1 || errno == EIO; }
+
+// A stdin that is closed, or a terminal that is gone, has no more to say than one at its end. Whatever else cannot be read
+// would look complete to the command although it is not.
+bool is_like_end(int fd, int error) { return error == EBADF || (error == EIO && is_or_was_terminal(fd)); }
+
 bool wait_writable_alone(int fd) {
     pollfd writable{fd, POLLOUT, 0};
     while (::poll(&writable, 1, -1) < 0) {
@@ -117,7 +124,7 @@ class ExecCall {
     }
     // The signal that ended the command; 0: none.
     int end_signal() const { return m_signals ? m_signals->end_signal() : 0; }
-    // What on_output threw.
+    // What on_output threw, or that standard input could not be read.
     std::exception_ptr failure() const { return m_failure; }
 
   private:
@@ -125,6 +132,7 @@ class ExecCall {
     bool fill();
     std::optional<ExecResult> take(const FrameView& frame);
     void give(OutputStream stream, std::string_view bytes);
+    void give_up_on_command(std::exception_ptr why);
     void send_input();
     bool has_given_up() const {
         return m_signals && m_signals->give_up_at() != 0 && boot_now_ms() >= m_signals->give_up_at();
@@ -190,18 +198,26 @@ void ExecCall::give(OutputStream stream, std::string_view bytes) {
     try {
         m_io.on_output(stream, bytes);
     } catch (...) {
-        // Nobody wants the output any more: the command's tree goes, and the caller hears of it once it is gone.
-        m_failure = std::current_exception();
-        m_reads_input = false;
-        send_frame(m_connection, agent::encode_signal(SIGTERM));
+        give_up_on_command(std::current_exception());
     }
+}
+
+// Nobody wants the output any more, or the input has a hole: the command's tree goes, and the caller hears of it once it is
+// gone. The input gets no end, which the command would take for a complete one.
+void ExecCall::give_up_on_command(std::exception_ptr why) {
+    m_failure = std::move(why);
+    m_reads_input = false;
+    send_frame(m_connection, agent::encode_signal(SIGTERM));
 }
 
 void ExecCall::send_input() {
     m_input.resize(std::min(k_input_piece, m_credit));
     const ssize_t count = ::read(m_io.stdin_fd, m_input.data(), m_input.size());
-    if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    // A stdin that cannot be read (closed, a terminal that is gone) has no more to say than one at its end.
+    const int error = count < 0 ? errno : 0;
+    if (error == EINTR || error == EAGAIN) return;
+    if (error != 0 && !is_like_end(m_io.stdin_fd, error)) {
+        return give_up_on_command(std::make_exception_ptr(errno_error("cannot read standard input", error)));
+    }
     const std::size_t size = count > 0 ? static_cast<std::size_t>(count) : 0;
     m_credit -= size;
     m_reads_input = size > 0;

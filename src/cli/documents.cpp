@@ -181,7 +181,7 @@ std::string inspect_document(const std::vector<app::SessionView>& views) {
     if (views.size() == 1) return line(inspected(views.front()));
     Json sessions = Json::array();
     for (const auto& view : views) sessions.push_back(inspected(view));
-    return line(sessions);
+    return line({{"sessions", sessions}});
 }
 
 std::string destroy_document(const app::DestroyReport& report) {
@@ -206,7 +206,7 @@ std::string gc_document(const app::GcReport& report, app::DryRun dry_run) {
                                    {"id", outcome.item.id},
                                    {"owner", text(outcome.item.owner)},
                                    {"done", outcome.done},
-                                   {"error", outcome.error.empty() ? Json(nullptr) : text(outcome.error)}});
+                                   {"error", outcome.error ? error_of(*outcome.error) : Json(nullptr)}});
     }
     for (const auto& warning : report.warnings) object["warnings"].push_back(text(warning));
     return line(object);
@@ -226,12 +226,10 @@ std::string copy_document(const channel::TransferStats& stats) {
 
 std::string object_document(const Fields& fields) { return line(object_of(fields)); }
 
-std::string list_document(const std::string& name, const std::vector<Fields>& rows) {
-    Json list = Json::array();
-    for (const auto& row : rows) list.push_back(object_of(row));
-    return line({{name, list}});
+std::string removed_document(const std::vector<std::string>& removed, const Failures& failures) {
+    Json left = Json::array();
+    for (const auto& [id, error] : failures) left.push_back({{"id", text(id)}, {"error", error_of(error)}});
+    return line({{"removed", removed}, {"left", left}});
 }
-
-std::string ids_document(const std::string& name, const std::vector<std::string>& ids) { return line({{name, ids}}); }
 
 } // namespace sandbox::cli

@@ -34,7 +34,7 @@ struct ExecDocument {
 };
 std::string exec_document(const ExecDocument& document);
 std::string sessions_document(const std::vector<app::SessionView>& views);
-// One object for one session, an array for several.
+// One object for one session, {"sessions": [...]} for several.
 std::string inspect_document(const std::vector<app::SessionView>& views);
 std::string destroy_document(const app::DestroyReport& report);
 std::string gc_document(const app::GcReport& report, app::DryRun dry_run);
@@ -42,7 +42,7 @@ std::string workspaces_document(const std::vector<app::WorkspaceView>& views);
 std::string workspace_document(const app::WorkspaceView& view);
 std::string copy_document(const channel::TransferStats& stats);
 std::string object_document(const Fields& fields);
-std::string list_document(const std::string& name, const std::vector<Fields>& rows);
-std::string ids_document(const std::string& name, const std::vector<std::string>& ids);
+using Failures = std::vector<std::pair<std::string, Error>>; // what was named, and why it is left
+std::string removed_document(const std::vector<std::string>& removed, const Failures& failures);
 
 } // namespace sandbox::cli

@@ -43,6 +43,7 @@ VerbPosition locate_verb(const std::vector<std::string>& line) {
             if (option != nullptr && !option->value.empty()) ++i;
             continue;
         }
+        if (word.empty()) throw Error(ErrorCode::usage, "the command's name is empty").hint("sandbox --help lists the commands");
         verb.words.push_back(i);
         if (!verb.name.empty()) {
             verb.name += " " + word;
@@ -167,6 +168,11 @@ void parse_options(const Command& command, std::vector<std::string> words, Parse
     }
     parsed.wants_help = parsed.options.contains("help");
     if (parsed.wants_help) return;
+    const auto color = parsed.options.find("color");
+    if (color != parsed.options.end() && color->second.back() != "auto" && color->second.back() != "always" &&
+        color->second.back() != "never") {
+        throw Error(ErrorCode::usage, "--color " + printable(color->second.back()) + " is not auto, always or never");
+    }
     parsed.arguments = check_arguments(command, parser.remaining(), options);
     check_count(command, parsed.arguments);
 }
@@ -174,8 +180,13 @@ void parse_options(const Command& command, std::vector<std::string> words, Parse
 } // namespace
 
 ParsedLine find_verb(const std::vector<std::string>& line) {
-    const auto verb = locate_verb(line);
     ParsedLine parsed;
+    VerbPosition verb;
+    try {
+        verb = locate_verb(line);
+    } catch (const Error&) {
+        // Said by parse_line(); here it is as if there were none.
+    }
     parsed.command = find_command(verb.name);
     const std::size_t end = verb.words.empty() ? line.size() : verb.words.back();
     const auto before = line.begin() + static_cast<std::ptrdiff_t>(end);

@@ -72,6 +72,7 @@ std::string summary(const app::CreatedSession& made, const domain::Manifest& man
 int run(Invocation& call) {
     const auto manifest = read_manifest(call);
     if (call.has("dry-run")) {
+        app::check_sources(manifest.seeds, host_roots(call));
         print_out(call.json() ? plan_document(manifest, call.context().owner())
                               : plan_text(manifest, call.context().owner()));
         return 0;

@@ -5,16 +5,15 @@
 #include "cli/manifest_options.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/result_file.hpp"
 #include "cli/stream_writer.hpp"
 #include "cli/verbs.hpp"
 #include "domain/units.hpp"
-#include "util/fs.hpp"
 #include "util/terminal.hpp"
 #include "util/text.hpp"
 
 #include <cstdint>
 #include <cstdlib>
-#include <fcntl.h>
 #include <unistd.h>
 
 namespace sandbox::cli {
@@ -66,21 +65,13 @@ channel::ExecRequest request_from(const Invocation& call, const domain::Manifest
     request.cwd = call.value("workdir").value_or("");
     request.timeout = manifest.limits.timeout;
     if (const auto text = call.value("timeout")) request.timeout = domain::parse_duration(*text);
+    if (request.timeout > manifest.lifecycle.ttl) {
+        throw Error(ErrorCode::usage, "--timeout " + domain::format_duration_exact(request.timeout) +
+                                          " is longer than the session lives (" +
+                                          domain::format_duration_exact(manifest.lifecycle.ttl) + ")");
+    }
     want_tty(call, request);
     return request;
-}
-
-// Writes the result where --result says: whole or not at all for a file, straight for a descriptor.
-void write_result(const std::string& path, const std::string& document) {
-    if (path.starts_with("/dev/fd/")) {
-        const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-        if (!file) throw errno_error("--result " + printable(path));
-        write_all(file.get(), document);
-        return;
-    }
-    AtomicFile file(AT_FDCWD, path, 0644);
-    write_all(file.fd(), document);
-    file.publish();
 }
 
 // The streams of one exec: passed on as they come, or kept within the session's maxOutput, or both.
@@ -118,10 +109,12 @@ class Streams {
 // One exec from the words to the exit status; what it learns on the way is what --json and --result tell.
 class ExecRun {
   public:
-    explicit ExecRun(Invocation& call) : m_call(call), m_result_path(call.value("result")) {}
+    explicit ExecRun(Invocation& call) : m_call(call) {}
 
     int run() {
         try {
+            // Opened before the command runs: what it did must not be lost because its result has nowhere to go.
+            if (const auto path = m_call.value("result")) m_result_file.emplace(*path);
             attempt();
         } catch (const Error& error) {
             m_document.error = error;
@@ -136,7 +129,7 @@ class ExecRun {
     void report();
 
     Invocation& m_call;
-    std::optional<std::string> m_result_path;
+    std::optional<ResultFile> m_result_file;
     std::optional<Streams> m_streams;
     std::optional<channel::ExecResult> m_result;
     ExecDocument m_document;
@@ -145,7 +138,7 @@ class ExecRun {
 void ExecRun::attempt() {
     const auto target = app::open_for_exec(m_call.context(), m_call.arguments().front());
     const auto request = request_from(m_call, target.manifest);
-    const bool captures = m_call.json() || m_result_path;
+    const bool captures = m_call.json() || m_result_file;
     m_streams.emplace(!m_call.json(), captures ? std::optional(target.manifest.limits.max_output) : std::nullopt);
     std::optional<RawTty> raw;
     if (request.tty && is_terminal(STDIN_FILENO) && request.stdin_open) raw.emplace(STDIN_FILENO);
@@ -164,10 +157,10 @@ void ExecRun::attempt() {
 void ExecRun::report() {
     const bool is_quiet_end = m_document.error && m_document.error->signal() > 0;
     if (m_document.error && !is_quiet_end) print_error(*m_document.error);
-    if (!m_call.json() && !m_result_path) return;
+    if (!m_call.json() && !m_result_file) return;
     if (m_streams) m_streams->fill(m_document);
     const std::string document = exec_document(m_document);
-    if (m_result_path) write_result(*m_result_path, document);
+    if (m_result_file) m_result_file->write(document);
     if (m_call.json()) print_out(document);
 }
 

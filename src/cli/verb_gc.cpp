@@ -51,8 +51,9 @@ int run(Invocation& call) {
     std::string text;
     int status = 0;
     for (const auto& outcome : report.outcomes) {
-        if (!outcome.error.empty()) {
-            print_error(Error(ErrorCode::cleanup_failed, line_for(outcome) + ": " + outcome.error));
+        if (outcome.error) {
+            Error error = *outcome.error;
+            print_error(error.context(line_for(outcome)));
             status = error_exit_status(ErrorCode::cleanup_failed);
         } else if (outcome.done || dry_run == app::DryRun::yes) {
             text += (dry_run == app::DryRun::yes ? "would " : "") + line_for(outcome) + "\n";

@@ -66,7 +66,7 @@ std::string sessions_table(const std::vector<SessionView>& views) {
 
 void say_where_it_looked(Invocation& call) {
     const std::string whose = call.has("all-owners") ? "any owner" : "owner " + call.context().owner();
-    say("no sessions of " + whose + " in " + call.context().store().directory());
+    say("no sessions of " + whose + " in " + call.context().lookup().directory());
 }
 
 int run_ps(Invocation& call) {
@@ -74,7 +74,7 @@ int run_ps(Invocation& call) {
     if (!call.has("all-owners")) filter.owner = call.context().owner();
     filter.labels = call.labels();
     filter.include_closed = call.has("all");
-    const auto rows = call.context().store().list(filter);
+    const auto rows = call.context().lookup().list(filter);
     if (call.has("ids") && !call.json()) {
         std::string ids;
         for (const auto& row : rows) ids += row.id + "\n";
@@ -109,7 +109,7 @@ std::string inspect_text(const SessionView& view) {
 int run_inspect(Invocation& call) {
     std::vector<state::SessionRow> rows;
     for (const auto& name : call.arguments()) {
-        rows.push_back(app::find_session(call.context().store(), call.context().owner(), name));
+        rows.push_back(app::find_session(call.context().lookup(), call.context().owner(), name));
     }
     std::vector<std::string> warnings;
     const auto views = app::observe(call.context(), std::move(rows), warnings);

@@ -61,6 +61,7 @@ int run_inspect(Invocation& call) {
 
 int run_rm(Invocation& call) {
     std::vector<std::string> removed;
+    Failures failures;
     int status = 0;
     for (const auto& id : call.arguments()) {
         try {
@@ -69,10 +70,11 @@ int run_rm(Invocation& call) {
         } catch (const Error& error) {
             if (error.code() == ErrorCode::not_found && call.has("ignore-missing")) continue;
             print_error(error);
+            failures.emplace_back(id, error);
             status = status == 0 ? error.exit_status() : status;
         }
     }
-    if (call.json()) print_out(ids_document("removed", removed));
+    if (call.json()) print_out(removed_document(removed, failures));
     return status;
 }
 

@@ -14,6 +14,16 @@ namespace {
 
 std::string quoted(std::string_view path) { return "\"" + printable(path) + "\""; }
 
+// What is at an entry's name and cannot be replaced by a file or a link is a conflict.
+void check_replaceable(int directory, const std::string& name, std::string_view path) {
+    struct stat info {};
+    if (::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;
+    refuse_special(info.st_mode, path);
+    if (S_ISDIR(info.st_mode)) {
+        throw Error(ErrorCode::conflict, "cannot replace directory " + quoted(path) + " with something that is none");
+    }
+}
+
 bool is_directory(int directory, const std::string& name) {
     struct stat info {};
     return ::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
@@ -39,9 +49,7 @@ void EntryWriter::on_record(const TreeRecord& record) {
     open_parent(record.path);
     if (record.type == TreeType::directory) return make_directory(record);
     ++m_counts.files;
-    if (is_directory(m_parent.get(), m_name)) {
-        throw Error(ErrorCode::conflict, "cannot replace directory " + quoted(record.path) + " with something that is none");
-    }
+    check_replaceable(m_parent.get(), m_name, record.path);
     const std::string temporary = ".sandbox-tmp-" + random_hex(8);
     if (record.type == TreeType::file) {
         m_file.create(m_parent.get(), temporary, record.path);

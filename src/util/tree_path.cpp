@@ -101,6 +101,7 @@ unsigned format_at(int directory, const std::string& name) {
 
 void check_replaceable(unsigned format, TreeType root, std::string_view path) {
     if (format == 0) return;
+    refuse_special(format, path);
     if (root == TreeType::directory && format != S_IFDIR) {
         throw Error(ErrorCode::conflict, "cannot copy a directory onto " + quoted(path) + ", which is no directory");
     }
@@ -120,6 +121,12 @@ Fd PathBase::open(const std::string& path, int flags) const {
 Error path_error(std::string_view what, std::string_view path) {
     if (errno == EXDEV) return {ErrorCode::denied, quoted(path) + " leads out of the workdir"};
     return errno_error(std::string(what) + " " + quoted(path));
+}
+
+void refuse_special(unsigned mode, std::string_view path) {
+    if (S_ISREG(mode) || S_ISLNK(mode) || S_ISDIR(mode)) return;
+    const char* what = S_ISFIFO(mode) ? "a named pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
+    throw Error(ErrorCode::conflict, quoted(path) + " at the target is " + what + ", which is not replaced");
 }
 
 std::string base_name(std::string_view path) {

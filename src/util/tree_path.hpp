@@ -34,6 +34,10 @@ class PathBase {
 // errno as an Error about a path: EXDEV is denied.
 Error path_error(std::string_view what, std::string_view path);
 
+// Throws conflict unless `mode` is a regular file's, a link's or a directory's: a copy never replaces a device (as root that would
+// end /dev/null), a named pipe or a socket.
+void refuse_special(unsigned mode, std::string_view path);
+
 // The last component of a path, slashes at its end not counted. Empty where it names no entry of its own ("", ".", "..",
 // "/"): then the contents are meant.
 std::string base_name(std::string_view path);

@@ -74,6 +74,7 @@ class ConflictCheck final : public MergeWalk {
     bool visit(int, const std::string& name, unsigned format) override {
         const auto there = look(target(), name);
         if (!there) return false;
+        refuse_special(there->st_mode, path_of(name));
         const bool is_directory = format == S_IFDIR;
         if (is_directory == S_ISDIR(there->st_mode)) return is_directory;
         const std::string path = quoted(path_of(name));
@@ -118,6 +119,7 @@ class Merge final : public MergeWalk {
         const auto there = look(target(), name);
         if (format == S_IFDIR && there) return true; // what it is was checked; going in fails if it has become something else
         if (there && S_ISDIR(there->st_mode)) throw Error(ErrorCode::conflict, quoted(path_of(name)) + " became a directory");
+        if (there) refuse_special(there->st_mode, path_of(name));
         const std::string number = std::to_string(m_count++);
         if (there) replace(directory, name, number);
         else {
@@ -183,6 +185,7 @@ void publish_tree(int staging, const std::string& name, const TreeTarget& target
     const auto staged = look(staging, name);
     const auto there = look(target.directory.get(), target.name);
     const bool is_directory = staged && S_ISDIR(staged->st_mode);
+    if (there) refuse_special(there->st_mode, target.name);
     if (there && is_directory != S_ISDIR(there->st_mode)) {
         throw Error(ErrorCode::conflict, quoted(target.name) + (is_directory ? " at the target is no directory" : " at the target is a directory"));
     }

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/result_file.hpp"
+
+#include "util/error.hpp"
+#include "util/text.hpp"
+
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+
+namespace sandbox::cli {
+
+ResultFile::ResultFile(const std::string& path) {
+    struct stat info {};
+    const bool exists = ::stat(path.c_str(), &info) == 0;
+    if (exists && !S_ISREG(info.st_mode)) {
+        // Renaming over a device would take it away from everybody: /dev/null is one.
+        m_stream.reset(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+        if (!m_stream) throw errno_error("--result " + printable(path));
+        return;
+    }
+    try {
+        // The file a link names, not the link, takes the result.
+        m_file.emplace(AT_FDCWD, exists ? std::filesystem::canonical(path).string() : path, 0644);
+    } catch (Error& error) {
+        error.context("--result " + printable(path));
+        throw;
+    }
+}
+
+void ResultFile::write(std::string_view document) {
+    write_all(m_file ? m_file->fd() : m_stream.get(), document);
+    if (m_file) m_file->publish();
+}
+
+} // namespace sandbox::cli
