@@ -110,7 +110,9 @@ enum class OutputStream { out, err };
 
 // The caller's ends of a running exec. exec() owns the calling thread until the result is in.
 struct ExecIo {
-    int stdin_fd = -1; // read only when request.stdin_open; end of file is passed on, the rest of the stream goes on
+    // Read only when request.stdin_open; end of file is passed on, the rest of the stream goes on. A read error ends the
+    // command's whole tree, and is thrown from exec().
+    int stdin_fd = -1;
     // Called for each piece of output in order. May block (back-pressure reaches the command). What it throws ends the
     // command's whole tree, and is thrown on from exec().
     std::function<void(OutputStream, std::string_view)> on_output;

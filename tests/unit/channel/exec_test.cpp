@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <thread>
 #include <unistd.h>
 
@@ -163,6 +165,46 @@ TEST_CASE("B2: standard input has an end") {
     CHECK(with_input("wc -c", "abc") == "3\n");
     CHECK(with_input("cat", "") == "");
     CHECK(with_input("cat >/dev/null; echo after", "x\n") == "after\n");
+}
+
+TEST_CASE("law 8: an input that cannot be read is no end of file: the command ends and the reason comes back") {
+    const LiveAgent agent;
+    const auto failure = [&agent](int input) -> std::string {
+        ExecRequest request = shell_request("cat; touch complete; sleep 62.5");
+        request.stdin_open = true;
+        const std::int64_t start = boot_now_ms();
+        try {
+            agent.run(request, input);
+        } catch (const Error& error) {
+            CHECK(elapsed_ms(start) < 1500);
+            CHECK(agent.count_processes("sleep 62.5") == 0);
+            CHECK(agent.shell("ls") == "");
+            return error.message();
+        }
+        return "none";
+    };
+    const Fd directory(::open("/tmp", O_RDONLY | O_CLOEXEC));
+    CHECK(failure(directory.get()) == "cannot read standard input: Is a directory");
+    // Nothing is mapped at its start, which is EIO.
+    const Fd memory(::open("/proc/self/mem", O_RDONLY | O_CLOEXEC));
+    CHECK(failure(memory.get()) == "cannot read standard input: Input/output error");
+}
+
+TEST_CASE("a closed input and a terminal that is gone are at their end") {
+    const LiveAgent agent;
+    ExecRequest request = shell_request("cat; echo end");
+    request.stdin_open = true;
+    CHECK(agent.run(request, 1'000'000).out == "end\n");
+    Fd master(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+    REQUIRE(::unlockpt(master.get()) == 0);
+    const Fd terminal(::ioctl(master.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+    master.reset();
+    CHECK(agent.run(request, terminal.get()).out == "end\n");
+    const Fd lonely(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+    REQUIRE(::unlockpt(lonely.get()) == 0);
+    // A master whose terminal side was closed again says EIO while it is still a terminal itself.
+    Fd(::ioctl(lonely.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC)).reset();
+    CHECK(agent.run(request, lonely.get()).out == "end\n");
 }
 
 TEST_CASE("B4: much input, and a reader that stops early") {
