@@ -7,6 +7,7 @@ import os
 import pty
 import resource
 import select
+import stat
 import signal
 import struct
 import subprocess
@@ -524,3 +525,21 @@ def test_exec_is_quick(shared, session):
         shared.run("exec", session, "true")
     per_exec = (time.monotonic() - started) / 50
     assert per_exec < (0.05 if shared.json("inspect", session)["channel"] == "socket" else 0.5)
+
+
+def test_result_into_a_device_or_a_pipe_replaces_nothing(shared, session, tmp_path):
+    device = tmp_path / "null"
+    os.mknod(device, stat.S_IFCHR | 0o600, os.makedev(1, 3))
+    shared.run("exec", "--result", str(device), session, "true")
+    assert stat.S_ISCHR(device.stat().st_mode)
+    link, target = tmp_path / "link", tmp_path / "target"
+    target.write_text("old")
+    link.symlink_to(target)
+    shared.run("exec", "--result", str(link), session, "true")
+    assert link.is_symlink() and json.loads(target.read_text())["exitCode"] == 0
+
+
+def test_a_result_that_has_no_place_is_said_before_anything_runs(shared, session, tmp_path):
+    result = shared.fails(125, "exec", "--result", str(tmp_path / "no" / "r.json"), session, "touch", "/tmp/ran")
+    assert "--result" in result.errors
+    shared.run("exec", session, "test", "-e", "/tmp/ran", status=1)

@@ -151,6 +151,14 @@ def test_law_9_the_backstop_needs_no_one(sb, engine):
     assert busy.wait(timeout=5) == 125
 
 
+def test_law_9_whatever_the_boot_clock_of_the_caller(sb, engine):
+    """An engine may run under another kernel: how long a session lives must not hang on whose clock counts from when."""
+    ahead = ["unshare", "--time", "--boottime", "100000", "--", *sb.argv("create", "--image", BASE, "--ttl", "4s")]
+    session = subprocess.run(ahead, env=sb.environ(), capture_output=True, check=True, timeout=60).stdout.decode().strip()
+    assert sb.run("exec", session, "echo", "lives").text == "lives\n"
+    wait_until(lambda: is_gone(engine, {"sandbox.session": session}), 15, "the end of a session made by a host long up")
+
+
 def test_law_10_destroy_tells_the_truth(sb, engine):
     session = sb.create()
     mount = next(m for m in engine.session(session)["Mounts"] if m["Destination"] == "/workspace")

@@ -128,3 +128,37 @@ def test_non_root_user_keeps_access(sb, image):
     sb.destroy(first)
     second = sb.create("--workspace", "p", image=image("uid-1000"))
     assert sb.sh(second, "echo y >>file; cat file").text == "x\ny\n"
+
+
+def shared(sb):
+    return sb.run("create", "--image", BASE, "--workspace", "p", "--set", "workspace.shared=true", status=None)
+
+
+def test_shared_sessions_stand_side_by_side(sb):
+    first, second = shared(sb), shared(sb)
+    assert (first.status, second.status) == (0, 0)
+    sb.sh(first.text.strip(), "echo x >file")
+    assert sb.run("exec", second.text.strip(), "cat", "file").text == "x\n"
+    sb.fails(4, "create", "--image", BASE, "--workspace", "p")
+
+
+def test_shared_does_not_join_an_exclusive_one(sb):
+    alone = sb.create("--workspace", "p")
+    assert shared(sb).status == 4
+    sb.destroy(alone)
+    assert shared(sb).status == 0
+
+
+def test_a_killed_create_leaves_a_workspace_that_its_user_can_write(sb, image):
+    """The volume counts as made only once it was handed over to the session's user."""
+    for within in (0.1, 0.16, 0.22, 0.28, 0.34, 0.4):
+        child = sb.start("create", "--image", image("uid-1000"), "--workspace", "p")
+        time.sleep(within)  # a random instant is what is tested
+        child.kill()
+        child.communicate()
+        sb.run("destroy", "--all")
+        sb.run("gc", "--grace", "0s")
+        session = sb.create("--workspace", "p", image=image("uid-1000"))
+        sb.sh(session, f"echo x >file-{within}")
+        sb.destroy(session)
+        sb.run("workspace", "rm", "p")

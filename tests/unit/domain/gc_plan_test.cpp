@@ -153,6 +153,10 @@ TEST_CASE("gc: orphaned containers") {
         {"role of a later version", [](GcObject& o) { o.role = "snapshot"; }, false},
         {"no role", [](GcObject& o) { o.role = ""; }, false},
         {"no session label", [](GcObject& o) { o.session = ""; }, true},
+        {"running, with time left", [](GcObject& o) { o.running = true, o.expires_ms = k_now + 1; }, false},
+        {"running, for nobody knows how long", [](GcObject& o) { o.running = true; }, false},
+        {"running past its time", [](GcObject& o) { o.running = true, o.expires_ms = k_now; }, true},
+        {"ended, with time left", [](GcObject& o) { o.expires_ms = k_now + k_day; }, true},
     };
     for (const auto& row : rows) {
         CAPTURE(row.what);

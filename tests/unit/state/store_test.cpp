@@ -126,9 +126,13 @@ TEST_CASE("store: an exclusive lease is held by one open session") {
         CHECK_NOTHROW(store.insert(plain_row("s4")));
         CHECK_NOTHROW(store.insert(plain_row("s5")));
     }
-    SUBCASE("a shared session needs none") {
+    SUBCASE("a shared session does not join it") {
         SessionRow shared = leasing_row("s2", "project-42");
         shared.exclusive = false;
+        CHECK(failure_of([&] { store.insert(shared); }).code() == ErrorCode::exists);
+        store.close("s1", SessionState::destroyed, "");
+        CHECK_NOTHROW(store.insert(shared));
+        shared.id = "s3";
         CHECK_NOTHROW(store.insert(shared));
     }
     SUBCASE("it ends with the session") {
