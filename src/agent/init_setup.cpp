@@ -99,7 +99,7 @@ bool Init::finish_setup(Pending& pending) {
     m_context.grace_ms = message.grace_ms;
     m_context.environment = merge_environment(own_environment(), pending.items->items());
     choose_home(pending.items->items());
-    m_deadlines.set_ttl(message.ttl_boot_ms);
+    m_deadlines.set_ttl(message.ttl_left_ms == 0 ? 0 : boot_now_ms() + message.ttl_left_ms);
     m_deadlines.set_idle_timeout(message.idle_timeout_ms);
     m_deadlines.touch(boot_now_ms());
     m_is_set_up = true;

@@ -44,7 +44,7 @@ HelloMessage decode_hello(std::string_view payload) {
 
 std::string encode(const SetupMessage& message) {
     Writer writer(FrameType::setup);
-    writer.text(message.workdir).i64(message.ttl_boot_ms).i64(message.idle_timeout_ms).i64(message.grace_ms);
+    writer.text(message.workdir).i64(message.ttl_left_ms).i64(message.idle_timeout_ms).i64(message.grace_ms);
     writer.text(message.secret).u32(message.environment_count);
     return writer.finish();
 }
@@ -53,7 +53,7 @@ SetupMessage decode_setup(std::string_view payload) {
     Reader reader(payload);
     SetupMessage message;
     message.workdir = reader.text();
-    message.ttl_boot_ms = reader.i64();
+    message.ttl_left_ms = reader.i64();
     message.idle_timeout_ms = reader.i64();
     message.grace_ms = reader.i64();
     message.secret = reader.text();

@@ -38,7 +38,7 @@ HelloMessage decode_hello(std::string_view payload);
 // Followed by `environment_count` items and `start`.
 struct SetupMessage {
     std::string workdir;
-    std::int64_t ttl_boot_ms = 0;
+    std::int64_t ttl_left_ms = 0; // from its arrival on; 0: none
     std::int64_t idle_timeout_ms = 0;
     std::int64_t grace_ms = 0;
     std::string secret;

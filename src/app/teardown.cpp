@@ -36,6 +36,16 @@ void remove_containers(engine::Client& engine, const engine::Filter& filter, con
     }
 }
 
+// A full disk must not keep a session from being destroyed: that may be what makes room.
+template <typename Write> void write_in_need(const state::Store& store, Write&& write) {
+    try {
+        write();
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::no_space || !store.free_reserve()) throw;
+        write();
+    }
+}
+
 bool is_persistent(const engine::VolumeInfo& volume) { return volume.labels.contains(domain::k_label_workspace); }
 
 void remove_volumes(engine::Client& engine, const engine::Filter& filter, std::vector<Left>& left) {
@@ -64,7 +74,7 @@ std::vector<Left> tear_down(Context& context, state::SessionRow row, const Endin
     engine::Client& engine = context.engine_of(row.endpoint, row.engine_id);
     if (row.state != state::SessionState::destroying) {
         row.state = state::SessionState::destroying;
-        store.update(row);
+        write_in_need(store, [&] { store.update(row); });
     }
     std::vector<Left> left;
     const auto filter = session_filter(store, row.id);
@@ -73,8 +83,10 @@ std::vector<Left> tear_down(Context& context, state::SessionRow row, const Endin
     if (!row.workspace_id.empty() && !ending.forget) remove_workspace_with_session(context, engine, row, left);
     attempt(left, "directory of session " + row.id, [&] { remove_tree(store.session_directory(row.id)); });
     if (!left.empty()) return left;
-    if (ending.forget) store.erase(row.id);
-    else store.close(row.id, ending.closed_as, ending.reason);
+    write_in_need(store, [&] {
+        if (ending.forget) store.erase(row.id);
+        else store.close(row.id, ending.closed_as, ending.reason);
+    });
     store.forget_lock(row.id);
     return left;
 }

@@ -3,6 +3,7 @@
 
 #include "channel/connection.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -14,6 +15,12 @@
 
 namespace sandbox::channel {
 namespace {
+
+// The agent may run under another kernel, or in another time namespace, whose boot clock is not ours: it is told how
+// long, not until when. 0 stays "no end".
+std::int64_t time_left_ms(std::int64_t boot_ms) {
+    return boot_ms == 0 ? 0 : std::max<std::int64_t>(1, boot_ms - boot_now_ms());
+}
 
 constexpr std::string_view k_hello_name = "hello.sock";
 constexpr std::string_view k_agent_name = "agent.sock";
@@ -78,7 +85,7 @@ std::vector<std::string> environment_items(const Environment& environment) {
 
 std::string encode_setup_frames(const SessionSetup& setup) {
     const std::vector<std::string> items = environment_items(setup.env);
-    std::string frames = agent::encode(agent::SetupMessage{setup.workdir, setup.ttl_boot_ms, setup.idle_timeout_ms, setup.grace_ms,
+    std::string frames = agent::encode(agent::SetupMessage{setup.workdir, time_left_ms(setup.ttl_boot_ms), setup.idle_timeout_ms, setup.grace_ms,
                                                            setup.secret, static_cast<std::uint32_t>(items.size())});
     agent::append_items(frames, items);
     return frames;

@@ -25,6 +25,10 @@ void mark_suspect(sqlite3* db) {
     const Fd mark(::open(suspect_mark(path).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
 }
 
+Error no_space(const std::string& message) {
+    return Error(ErrorCode::no_space, message + ": no space left where the state is kept").hint("make room on that file system; sandbox destroy works all the same");
+}
+
 [[noreturn]] void throw_failure(sqlite3* db, int result) {
     const int extended = db != nullptr ? sqlite3_extended_errcode(db) : result;
     const int system = db != nullptr ? sqlite3_system_errno(db) : 0;
@@ -38,13 +42,14 @@ void mark_suspect(sqlite3* db) {
     // PROTOCOL: too many processes opened it in the same instant.
     case SQLITE_PROTOCOL:
     case SQLITE_BUSY: throw Error(ErrorCode::busy, message).hint("another sandbox is writing; try again");
-    case SQLITE_FULL: throw Error(ErrorCode::no_space, message);
+    case SQLITE_FULL: throw no_space(message);
     case SQLITE_IOERR:
-        if (system == ENOSPC || system == EDQUOT) throw Error(ErrorCode::no_space, message);
+        if (system == ENOSPC || system == EDQUOT) throw no_space(message);
         throw Error(ErrorCode::io_error, message);
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
-    case SQLITE_READONLY: throw Error(ErrorCode::io_error, message);
+    case SQLITE_READONLY:
+        throw Error(ErrorCode::io_error, message).hint("the state directory must be writable; --state-dir names another one");
     default: throw Error(ErrorCode::internal, message);
     }
 }

@@ -15,6 +15,8 @@ struct Layout {
 
     std::string database() const { return directory + "/state.db"; }
     std::string identity() const { return directory + "/instance"; }
+    // Space that is given up when there is no other, so that a full disk does not keep sessions from being destroyed.
+    std::string reserve() const { return directory + "/reserve"; }
     std::string sessions() const { return directory + "/sessions"; }
     std::string locks() const { return directory + "/locks"; }
     std::string session(std::string_view id) const { return sessions() + "/" + std::string(id); }

@@ -4,9 +4,35 @@
 #include "state/opening.hpp"
 #include "state/store_impl.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <utility>
 
 namespace sandbox::state {
+
+namespace {
+
+constexpr off_t k_reserve_size = 1 << 20; // journals and a few pages
+
+bool give_up_reserve(const Layout& layout) { return ::unlink(layout.reserve().c_str()) == 0; }
+
+void keep_reserve(const Layout& layout) {
+    const Fd file(::open(layout.reserve().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (file && ::posix_fallocate(file.get(), 0, k_reserve_size) != 0) give_up_reserve(layout);
+}
+
+Opened open_in_need(const Layout& layout) {
+    try {
+        return open_database(layout, migrations());
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::no_space || !give_up_reserve(layout)) throw;
+    }
+    return open_database(layout, migrations());
+}
+
+} // namespace
+
+bool Store::free_reserve() const { return give_up_reserve(m_impl->layout); }
 
 Store::Impl::Use Store::Impl::reading() {
     std::unique_lock lock(mutex);
@@ -20,7 +46,7 @@ Store::Impl::Use Store::Impl::reading() {
 Store::Impl::Use Store::Impl::writing() {
     std::unique_lock lock(mutex);
     if (is_read_only) {
-        Opened opened = open_database(layout, migrations());
+        Opened opened = open_in_need(layout);
         db = std::move(opened.db);
         identity = std::move(opened.identity);
         if (warning.empty()) warning = std::move(opened.warning);
@@ -41,7 +67,8 @@ Store Store::open(const std::string& directory) {
     secure_state_directory(directory);
     make_directories(impl->layout.locks(), 0700);
     make_directories(impl->layout.sessions(), 0700);
-    Opened opened = open_database(impl->layout, migrations());
+    Opened opened = open_in_need(impl->layout);
+    keep_reserve(impl->layout);
     impl->identity = std::move(opened.identity);
     impl->warning = std::move(opened.warning);
     impl->db = std::move(opened.db);

@@ -47,6 +47,9 @@ class Store {
     ~Store();
 
     const std::string& directory() const;
+    // Gives the space kept for hard times back to a full disk; false when that was done already. The next open() on a
+    // disk with room keeps new space.
+    bool free_reserve() const;
     const std::string& warning() const;      // empty: nothing was repaired
     const std::string& instance() const;     // 16 hex digits, random, made once
     bool is_on_its_machine() const;          // false when /etc/machine-id differs from the one it was made on
