@@ -97,6 +97,6 @@ def test_broken_pipe_is_quiet(shared):
 
 
 def test_every_json_document_parses(shared, session):
-    for arguments in (["ps"], ["inspect", session], ["workspace", "ls"], ["image", "ls"], ["gc", "--dry-run"], ["version"]):
+    for arguments in (["ps"], ["inspect", session], ["workspace", "ls"], ["gc", "--dry-run"], ["version"]):
         result = shared.run("--json", *arguments)
         assert isinstance(json.loads(result.out), dict) and result.out.endswith(b"\n") and result.err == b""

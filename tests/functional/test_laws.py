@@ -55,12 +55,12 @@ def test_law_3_did_not_answer_is_never_gone(through, proxy, engine):
                            (Fail(404, "No such container"), "/containers/[^/]+")],
     }
     for trouble, rules in troubles.items():
-        proxy.reset()
         for fault, path in rules:
             proxy.rule(fault, path=path)
         result = through.run("destroy", session, status=None, timeout=60)
         assert result.status in (1, 5), (trouble, result)
         through.run("gc", "--grace", "0s", status=None, timeout=60)
+        proxy.reset()
         (row,) = through.sessions("--all")
         assert row["id"] == session and row["state"] not in ("lost", "destroyed", "expired"), (trouble, row)
         assert engine.session(session)["State"]["Running"], trouble
