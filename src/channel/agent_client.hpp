@@ -118,7 +118,8 @@ struct ExecIo {
     std::function<void(OutputStream, std::string_view)> on_output;
     // Signals to pass on (INT, TERM, HUP, QUIT, USR1, USR2 and WINCH for a tty) are taken by exec() while it runs. The
     // first INT/TERM/HUP ends the tree (that signal first, KILL after grace); a second one ends it at once. exec() then throws
-    // interrupted with that signal, once the agent has confirmed that nothing is left.
+    // interrupted with that signal, once the agent has confirmed that nothing is left. ALRM, XCPU and the like, which would
+    // end the process by default, are taken as well and end the tree with TERM.
     bool take_signals = true;
     // Set by exec() before the first output, for an on_output whose reader is slow: waits until the descriptor can be written
     // to, passing signals on meanwhile. False when a signal has ended the command, so that nobody needs to wait any more.

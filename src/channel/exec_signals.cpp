@@ -5,9 +5,11 @@
 #include "util/error.hpp"
 #include "util/time.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <poll.h>
+#include <span>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -17,17 +19,30 @@ namespace {
 // After the second signal, which makes the agent kill at once.
 constexpr std::int64_t k_patience_ms = 3000;
 
-// nohup and a shell's background jobs ignore some signals; they go on being ignored.
-bool is_ignored(int number) {
+// The agent knows these, and the command gets the very signal.
+constexpr std::array k_known{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+// These would end this process on the spot and leave the caller's terminal raw. To the command they mean TERM.
+constexpr std::array k_fatal{SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ, SIGIO, SIGPWR, SIGSTKFLT};
+
+bool is_one_of(std::span<const int> numbers, int number) {
+    return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
+
+sighandler_t disposition(int number) {
     struct sigaction action {};
-    return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+    return ::sigaction(number, nullptr, &action) == 0 ? action.sa_handler : SIG_IGN;
 }
 
 sigset_t signals_to_take(bool with_window) {
     sigset_t set;
     sigemptyset(&set);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
-        if (!is_ignored(number)) sigaddset(&set, number);
+    // nohup and a shell's background jobs ignore some signals; they go on being ignored.
+    for (const int number : k_known) {
+        if (disposition(number) != SIG_IGN) sigaddset(&set, number);
+    }
+    // One with a handler (a profiler's, say) ends nothing.
+    for (const int number : k_fatal) {
+        if (disposition(number) == SIG_DFL) sigaddset(&set, number);
     }
     if (with_window) sigaddset(&set, SIGWINCH);
     return set;
@@ -67,7 +82,8 @@ void SignalForwarder::pass_on(int number) {
         if (m_end_signal != 0) m_give_up_at = boot_now_ms() + k_patience_ms;
         else m_end_signal = number;
     }
-    send_frame(m_connection, agent::encode_signal(static_cast<std::uint32_t>(number)));
+    const int meant = is_one_of(k_known, number) ? number : SIGTERM;
+    send_frame(m_connection, agent::encode_signal(static_cast<std::uint32_t>(meant)));
 }
 
 bool SignalForwarder::wait_writable(int fd) {

@@ -22,7 +22,8 @@ void send_frame(agent::FramedStream& connection, std::string_view frame);
 
 class SignalForwarder {
   public:
-    // Takes INT, TERM, HUP, QUIT, USR1, USR2, and WINCH when `window_size` is set, except those that are ignored.
+    // Takes INT, TERM, HUP, QUIT, USR1, USR2, and WINCH when `window_size` is set, except those that are ignored; and, passed
+    // on as TERM, the others that would end this process and can be caught (ALRM, XCPU, ...).
     SignalForwarder(agent::FramedStream& connection, std::function<WindowSize()> window_size);
     SignalForwarder(const SignalForwarder&) = delete;
     SignalForwarder& operator=(const SignalForwarder&) = delete;

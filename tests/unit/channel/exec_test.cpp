@@ -349,6 +349,14 @@ TEST_CASE("A3: signals to the caller end the tree; the second at once; USR1 goes
     CHECK(interrupted_by("sleep 83.1", {SIGINT}) == SIGINT);
     CHECK(interrupted_by("sleep 83.2", {SIGTERM}) == SIGTERM);
     CHECK(interrupted_by("sleep 83.3", {SIGHUP}) == SIGHUP);
+    // What would end the client on the spot, and leave a terminal raw, is TERM to the command.
+    for (const int number : {SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ, SIGIO, SIGPWR, SIGSTKFLT}) {
+        CHECK(interrupted_by("trap 'touch got-term; exit' TERM; while :; do sleep 0.05; done", {number}) == number);
+        CHECK(::unlink((agent.workdir() + "/got-term").c_str()) == 0);
+    }
+    ::signal(SIGALRM, SIG_IGN);
+    CHECK(interrupted_by("sleep 0.3", {SIGALRM}) == 0);
+    ::signal(SIGALRM, SIG_DFL);
     const std::int64_t start = boot_now_ms();
     CHECK(interrupted_by("trap '' INT TERM; sleep 83.4 & while :; do sleep 0.05; touch running; done", {SIGINT, SIGINT}) == SIGINT);
     CHECK(elapsed_ms(start) < 2000);
