@@ -87,6 +87,13 @@ std::string_view DirectoryStack::name() const {
 }
 
 void list_directory(int directory, const std::function<void(const std::string&, unsigned)>& each) {
+    list_directory_while(directory, [&](const std::string& name, unsigned format) {
+        each(name, format);
+        return true;
+    });
+}
+
+void list_directory_while(int directory, const std::function<bool(const std::string&, unsigned)>& each) {
     if (::lseek(directory, 0, SEEK_SET) < 0) throw errno_error("cannot list a directory");
     const std::unique_ptr<char[]> buffer(new char[k_list_buffer]);
     for (;;) {
@@ -98,7 +105,8 @@ void list_directory(int directory, const std::function<void(const std::string&, 
             at += entry->d_reclen;
             const std::string name = entry->d_name;
             if (name == "." || name == "..") continue;
-            if (const unsigned format = format_of(directory, name.c_str(), entry->d_type)) each(name, format);
+            const unsigned format = format_of(directory, name.c_str(), entry->d_type);
+            if (format != 0 && !each(name, format)) return;
         }
     }
 }
@@ -148,6 +156,12 @@ void TreeWalk::leave(int, const std::string&) {}
 
 std::string TreeWalk::path_of(std::string_view name) const {
     return m_stack.path().empty() ? std::string(name) : m_stack.path() + "/" + std::string(name);
+}
+
+void remove_contents(int directory) {
+    Fd root(::openat(directory, ".", k_directory_flags));
+    if (!root) throw errno_error("cannot list a directory");
+    Remover().run(std::move(root));
 }
 
 void remove_tree_at(int directory, const std::string& name) {

@@ -67,9 +67,14 @@ class TreeWalk {
 
 // Calls `each` with the names in a directory (without "." and "..") and their S_IFMT formats, in the order of the directory.
 void list_directory(int directory, const std::function<void(const std::string& name, unsigned format)>& each);
+// The same up to where `each` returns false.
+void list_directory_while(int directory, const std::function<bool(const std::string& name, unsigned format)>& each);
 // Opens `name` in `directory` for listing; a link or another thing in its place is an error. With `force` a directory of
 // one's own without permission is given it first.
 Fd open_subdirectory(int directory, const std::string& name, bool force = false);
+// rm -rf of all that is in a directory opened for listing, and of nothing else, wherever it is moved meanwhile. Throws Error when
+// something is left.
+void remove_contents(int directory);
 // rm -rf of one entry. Throws Error when something is left.
 void remove_tree_at(int directory, const std::string& name);
 // Opens the directory at a safe relative path below `root`, one component at a time. Absent: errno says why.

@@ -2,7 +2,6 @@
 #include "util/tree_writer.hpp"
 
 #include "util/error.hpp"
-#include "util/random.hpp"
 #include "util/text.hpp"
 
 #include <cerrno>
@@ -58,39 +57,6 @@ void TreeFile::finish(const TreeRecord& record, std::uint32_t mode, bool set_tim
     if (set_time && ::futimens(fd, times) != 0) throw failure("cannot set the time of", m_shown);
     // Some file systems (network ones, quotas) say only now that there was no room. Released first: it is closed whatever it says.
     if (::close(m_file.release()) != 0) throw failure("cannot write", m_shown);
-}
-
-StagingDirectory::StagingDirectory(int parent)
-    : m_parent(::openat(parent, ".", O_PATH | O_DIRECTORY | O_CLOEXEC)), m_name(".sandbox-cp-" + random_hex(8)) {
-    if (!m_parent) throw failure("cannot open the target's directory", "");
-    if (::mkdirat(m_parent.get(), m_name.c_str(), S_IRWXU) != 0) throw failure("cannot write beside the target", "");
-    m_directory.reset(::openat(m_parent.get(), m_name.c_str(), k_directory_flags));
-    if (m_directory) return;
-    const Error error = failure("cannot write beside the target", "");
-    ::unlinkat(m_parent.get(), m_name.c_str(), AT_REMOVEDIR);
-    throw error;
-}
-
-StagingDirectory::StagingDirectory(StagingDirectory&& other) noexcept
-    : m_parent(std::move(other.m_parent)), m_directory(std::move(other.m_directory)), m_name(std::move(other.m_name)) {}
-
-StagingDirectory& StagingDirectory::operator=(StagingDirectory&& other) noexcept {
-    if (this == &other) return *this;
-    remove();
-    m_parent = std::move(other.m_parent);
-    m_directory = std::move(other.m_directory);
-    m_name = std::move(other.m_name);
-    return *this;
-}
-
-void StagingDirectory::remove() noexcept {
-    if (!m_directory) return;
-    m_directory.reset();
-    try {
-        remove_tree_at(m_parent.get(), m_name);
-    } catch (const std::exception&) {
-        // What is left is a hidden directory of ours; the copy's own result is what the caller must hear about.
-    }
 }
 
 void TreeWriter::start(const TreeRecord& root) {

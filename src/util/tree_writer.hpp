@@ -32,7 +32,8 @@ class TreeFile {
     std::string m_shown;
 };
 
-// A directory of random name in which things are made ready; removed with what is left in it.
+// A directory of random name in which things are made ready; removed with what is left in it. It is locked (flock) while it is in
+// use; making one removes unlocked ones of this user beside it, which killed copies have left.
 class StagingDirectory {
   public:
     StagingDirectory() = default;
@@ -45,6 +46,7 @@ class StagingDirectory {
     explicit operator bool() const { return static_cast<bool>(m_directory); }
 
   private:
+    bool make();
     void remove() noexcept;
     Fd m_parent;
     Fd m_directory;
