@@ -15,7 +15,7 @@ namespace sandbox::channel {
 namespace {
 
 constexpr std::string_view k_socket_name = "agent.sock";
-constexpr timeval k_connect_patience{5, 0};
+constexpr timeval k_connect_patience{2, 0};
 
 // A path through the descriptor is short whatever the directory's own path is; sun_path holds 107 bytes.
 sockaddr_un address_in(int directory, std::string_view name) {
@@ -118,9 +118,12 @@ agent::HelloMessage read_hello(agent::FramedStream& connection, std::int64_t unt
     }
 }
 
-agent::FramedStream open_connection(const Link& link, agent::Operation operation, std::string_view request, Milliseconds patience) {
-    const std::int64_t until = boot_now_ms() + patience.count();
+Milliseconds hello_patience(const Link& link) { return link.secret.empty() ? k_hello_patience : k_bridge_hello_patience; }
+
+agent::FramedStream open_connection(const Link& link, agent::Operation operation, std::string_view request,
+                                    std::optional<Milliseconds> patience) {
     agent::FramedStream connection(link.dial());
+    const std::int64_t until = boot_now_ms() + patience.value_or(hello_patience(link)).count();
     agent::OpenMessage open{agent::k_protocol_version, operation, {}};
     if (link.secret.empty()) {
         try_write(connection, agent::encode(open).append(request));

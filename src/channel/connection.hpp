@@ -8,17 +8,22 @@
 #include "channel/agent_client.hpp"
 #include "util/error.hpp"
 
+#include <optional>
 #include <string_view>
 
 namespace sandbox::channel {
 
-inline constexpr Milliseconds k_hello_patience{10'000};
+// An agent answers within milliseconds, under load too; one that does not is frozen. Over a bridge, the engine first has to
+// start the bridge's program, and refuses to in a frozen container.
+inline constexpr Milliseconds k_hello_patience{2000};
+inline constexpr Milliseconds k_bridge_hello_patience{10'000};
+Milliseconds hello_patience(const Link& link);
 
 // Dials, opens the operation (proving itself over a bridge) and reads the agent's hello. `request` is what follows the open
-// frame; over a socket it goes out with it, in one piece. Throws session_unreachable when no hello comes within `patience`,
-// protocol_error when what comes is none.
+// frame; over a socket it goes out with it, in one piece. Throws session_unreachable when no hello comes within `patience`
+// after dialling (hello_patience() when absent), protocol_error when what comes is none.
 agent::FramedStream open_connection(const Link& link, agent::Operation operation, std::string_view request = {},
-                                    Milliseconds patience = k_hello_patience);
+                                    std::optional<Milliseconds> patience = std::nullopt);
 
 // The next frame, or session_unreachable when `until` (boot_now_ms) passes or the stream ends first.
 agent::FrameView read_before(agent::FramedStream& connection, std::int64_t until);

@@ -20,6 +20,7 @@ using agent::Operation;
 
 constexpr std::size_t k_input_piece = 128 << 10;
 constexpr Milliseconds k_probe_patience{2000};
+constexpr Milliseconds k_least_hello_patience{1000};
 
 Outcome public_outcome(agent::ExecOutcome outcome) {
     switch (outcome) {
@@ -224,6 +225,12 @@ void ExecCall::send_input() {
     send_frame(m_connection, agent::frame_header(FrameType::stdin_data, size).append(m_input, 0, size));
 }
 
+// A caller who limits the command's time does not want to wait longer than that for its start.
+Milliseconds start_patience(const Link& link, Milliseconds timeout) {
+    const Milliseconds usual = hello_patience(link);
+    return timeout.count() > 0 ? std::min(usual, std::max(timeout, k_least_hello_patience)) : usual;
+}
+
 bool still_answers(const Link& link) {
     try {
         agent::FramedStream connection(link.dial());
@@ -262,7 +269,8 @@ ExecResult exec(const Link& link, const ExecRequest& request, ExecIo& io) {
     if (request.argv.empty()) throw Error(ErrorCode::usage, "no command");
     const std::vector<std::string> items = request_items(request);
     if (is_too_big(items)) return too_big();
-    ExecCall call(open_connection(link, Operation::exec, encode_request(request, items)), request, io);
+    const Milliseconds patience = start_patience(link, request.timeout);
+    ExecCall call(open_connection(link, Operation::exec, encode_request(request, items), patience), request, io);
     std::optional<ExecResult> result;
     try {
         result = call.run(request.tty ? io.window_size : nullptr);

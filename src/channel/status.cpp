@@ -100,8 +100,8 @@ std::vector<std::optional<Status>> status_many(std::span<const std::string> sess
 
 void set_deadlines(const Link& link, std::optional<std::int64_t> ttl_boot_ms, std::optional<std::int64_t> idle_timeout_ms) {
     agent::DeadlineMessage message{ttl_boot_ms.value_or(-1), idle_timeout_ms.value_or(-1), {}};
-    const std::int64_t until = boot_now_ms() + k_hello_patience.count();
     agent::FramedStream connection(link.dial());
+    const std::int64_t until = boot_now_ms() + hello_patience(link).count();
     const agent::HelloMessage hello = read_hello(connection, until);
     agent::OpenMessage open{agent::k_protocol_version, Operation::set_deadline, {}};
     if (!link.secret.empty()) {

@@ -184,6 +184,35 @@ TEST_CASE("many sessions are asked within one deadline, silent ones included") {
     CHECK_FALSE(answers[3]);
 }
 
+TEST_CASE("a frozen session is soon found unreachable, sooner when the command's time is short, and runs nothing later") {
+    const LiveAgent agent;
+    ::kill(agent.pid(), SIGSTOP);
+    const auto time_to_fail = [](const auto& call) {
+        const std::int64_t start = boot_now_ms();
+        try {
+            call();
+            FAIL("nobody answers");
+        } catch (const Error& error) {
+            CHECK(error.code() == ErrorCode::session_unreachable);
+        }
+        return boot_now_ms() - start;
+    };
+    ExecRequest request;
+    request.argv = {"touch", "late"};
+    const auto exec_within = [&](int timeout_ms) {
+        request.timeout = Milliseconds(timeout_ms);
+        return time_to_fail([&] { agent.run(request); });
+    };
+    const auto is_about = [](std::int64_t time, std::int64_t expected) { return time >= expected && time < expected + 600; };
+    CHECK(is_about(exec_within(0), 2000));
+    CHECK(is_about(exec_within(60'000), 2000));
+    CHECK(is_about(exec_within(1500), 1500));
+    CHECK(is_about(exec_within(10), 1000));
+    CHECK(is_about(time_to_fail([&] { put_entries(agent.link(), {}); }), 2000));
+    ::kill(agent.pid(), SIGCONT);
+    CHECK(agent.shell("sleep 0.1; ls") == "");
+}
+
 TEST_CASE("execs run side by side") {
     const LiveAgent agent;
     std::vector<std::future<std::string>> runs;
