@@ -75,7 +75,7 @@ void put_entries(WorkerConnection& connection, const SessionContext& context) {
 void get_tree(WorkerConnection& connection, const SessionContext& context) {
     const GetMessage message = decode_get(expect_payload(connection, FrameType::get));
     const Location location = locate(context.workdir, message.source);
-    TreeSource source = open_tree_source(location.base, location.path);
+    TreeSource source = open_tree_source(location.base, location.path, message.follow_link);
     source.name = message.source;
     TreeEncoder encoder([&](std::string_view chunk) { connection.write(FrameType::data, chunk); });
     TreeReadOptions options;

@@ -51,6 +51,7 @@ std::string encode(const GetMessage& message) {
     Writer writer(FrameType::get);
     writer.text(message.source);
     append_limit(writer, message.max_file);
+    if (message.follow_link) writer.u8(1);
     return writer.finish();
 }
 
@@ -59,6 +60,7 @@ GetMessage decode_get(std::string_view payload) {
     GetMessage message;
     message.source = path_field(reader);
     message.max_file = limit_field(reader);
+    if (!reader.at_end()) message.follow_link = flag(reader);
     reader.expect_end();
     return message;
 }

@@ -31,6 +31,7 @@ PutMessage decode_put(std::string_view payload);
 struct GetMessage {
     std::string source;
     std::optional<std::uint64_t> max_file;
+    bool follow_link = false; // said only when set: an agent from before there was one serves all else
 };
 std::string encode(const GetMessage& message);
 GetMessage decode_get(std::string_view payload);

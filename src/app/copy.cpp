@@ -86,7 +86,7 @@ channel::TransferStats copy(Context& context, const Location& source, const Loca
             if (inside.path.empty()) inside.path = "."; // "S:" is the workdir
             return put(link, source, inside, options, max_file);
         }
-        return channel::get_tree(link, {source.path, target.path, max_file});
+        return channel::get_tree(link, {source.path, target.path, max_file, options.follow_link});
     } catch (const Error& error) {
         if (error.code() != ErrorCode::session_unreachable) throw;
         explain_unreachable(context, session.row, error);

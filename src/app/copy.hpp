@@ -23,7 +23,7 @@ struct Location {
 Location parse_location(std::string_view text);
 
 struct CopyOptions {
-    bool follow_link = false; // a link named as the source on the host is followed
+    bool follow_link = false; // a link named as the source is followed
     std::optional<std::uint64_t> max_file; // instead of the manifest's
 };
 // Exactly one side must be a session (usage otherwise).

@@ -183,6 +183,7 @@ struct GetOptions {
     std::string source;         // container path; a trailing "/." means the contents
     std::string target;         // host path, docker cp's rules as above
     std::optional<std::uint64_t> max_file;
+    bool follow_link = false;   // a link at the end of `source` is followed, as far as the path itself may lead
 };
 // Session -> host: staged beside the target, published by rename when all has come; a cut stream leaves the target as it was.
 // Nothing outside the target is touched whatever the container sends. Owner becomes the caller, setuid and setgid bits are dropped.

@@ -83,7 +83,7 @@ TransferStats get_tree(const Link& link, const GetOptions& options) {
     request.path = options.target;
     if (!means_contents(options.source)) request.source_name = base_name(options.source);
     InterruptWatch interrupts;
-    const std::string message = agent::encode(agent::GetMessage{options.source, options.max_file});
+    const std::string message = agent::encode(agent::GetMessage{options.source, options.max_file, options.follow_link});
     agent::FramedStream connection = open_connection(link, Operation::get_tree, message);
     TreeWriter writer([&](TreeType root) { return resolve_tree_target(base, request, root); }, k_host_mode_mask);
     TreeDecoder decoder(true, options.max_file);

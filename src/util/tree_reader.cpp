@@ -147,7 +147,7 @@ class TreeReader final : public TreeWalk {
         if (format == S_IFREG) send_file(directory, name, std::move(path));
         else if (format == S_IFLNK) send_link(directory, name, std::move(path));
         else if (format == S_IFSOCK || format == S_IFIFO) ++counts.skipped;
-        else throw Error(ErrorCode::failed, "cannot copy device " + quoted(shown(path)));
+        else throw_device(path);
         return false;
     }
 
@@ -166,11 +166,21 @@ class TreeReader final : public TreeWalk {
   private:
     std::string shown(std::string_view path) const { return m_name + "/" + std::string(path); }
 
+    [[noreturn]] void throw_device(std::string_view path) const {
+        throw Error(ErrorCode::failed, "cannot copy device " + quoted(shown(path)));
+    }
+
     void send_file(int directory, const std::string& name, std::string path) {
         const Fd file(::openat(directory, name.c_str(), k_file_flags));
         struct stat info {};
         if (!file && errno == ENOENT) return;
         if (!file || ::fstat(file.get(), &info) != 0) throw path_error("cannot read", shown(path));
+        if (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode)) {
+            ++counts.skipped;
+            return;
+        }
+        // A listing tells what is below a mount; containers hide files of /proc under a device.
+        if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) throw_device(path);
         if (!S_ISREG(info.st_mode)) throw Error(ErrorCode::failed, quoted(shown(path)) + " was replaced while it was copied");
         TreeRecord record = record_of(info, TreeType::file, m_options.mode_mask);
         record.path = std::move(path);
@@ -198,11 +208,11 @@ class TreeReader final : public TreeWalk {
 
 } // namespace
 
-TreeSource open_tree_source(const PathBase& base, const std::string& path) {
+TreeSource open_tree_source(const PathBase& base, const std::string& path, bool follow_link) {
     TreeSource source;
     source.name = path;
-    const int follow = must_be_directory(path) ? O_DIRECTORY : O_NOFOLLOW;
-    const Fd found = base.open(path, O_PATH | follow);
+    const int no_follow = follow_link ? 0 : O_NOFOLLOW;
+    const Fd found = base.open(path, O_PATH | (must_be_directory(path) ? O_DIRECTORY : no_follow));
     struct stat info {};
     if (!found || ::fstat(found.get(), &info) != 0) throw path_error("cannot open", path);
     if (S_ISLNK(info.st_mode)) {
@@ -217,7 +227,7 @@ TreeSource open_tree_source(const PathBase& base, const std::string& path) {
     source.type = S_ISDIR(info.st_mode) ? TreeType::directory : TreeType::file;
     source.fd = source.type == TreeType::directory
                     ? Fd(::openat(found.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC))
-                    : base.open(path, k_file_flags);
+                    : base.open(path, (k_file_flags & ~O_NOFOLLOW) | no_follow);
     if (!source.fd || ::fstat(source.fd.get(), &info) != 0) throw path_error("cannot open", path);
     if (source.type == TreeType::file && !S_ISREG(info.st_mode)) {
         throw Error(ErrorCode::failed, quoted(path) + " was replaced while it was opened");

@@ -24,8 +24,9 @@ struct TreeSource {
     std::string name; // as the caller named it, for messages
 };
 
-// A link at the end of the path is the source itself, unless the path ends in "/" or "/.". Throws Error (denied, not_found).
-TreeSource open_tree_source(const PathBase& base, const std::string& path);
+// A link at the end of the path is the source itself, unless the path ends in "/" or "/." or `follow_link` is set. Throws Error
+// (denied, not_found).
+TreeSource open_tree_source(const PathBase& base, const std::string& path, bool follow_link = false);
 
 struct TreeReadOptions {
     std::uint32_t mode_mask = 07777;

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 #include <string>
+#include <sys/mount.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -82,4 +83,18 @@ TEST_CASE_FIXTURE(Fixture, "one that appears while the file comes is not replace
     });
     CHECK(error_of([&] { channel::get_tree(slow.link(), {"f", host + "/node", {}}); }).first == ErrorCode::conflict);
     CHECK(is_node(host + "/node", S_IFCHR));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a device that is mounted over a file is called that, a pipe is skipped") {
+    make_directories(workdir + "/d", 0755);
+    write_file(workdir + "/d/keys", "hidden");
+    for (const mode_t format : {S_IFCHR, S_IFIFO}) {
+        const std::string node = outside + "/node" + std::to_string(format);
+        make_node(node, format);
+        REQUIRE(::mount(node.c_str(), (workdir + "/d/keys").c_str(), nullptr, MS_BIND, nullptr) == 0);
+        if (format == S_IFIFO) CHECK(get("d", host + "/d").skipped == 1);
+        else CHECK(error_of([&] { get("d", host + "/d"); }).second.find("cannot copy device \"d/keys\"") != std::string::npos);
+        worker.join();
+        REQUIRE(::umount((workdir + "/d/keys").c_str()) == 0);
+    }
 }

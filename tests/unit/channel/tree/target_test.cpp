@@ -166,6 +166,30 @@ TEST_CASE_FIXTURE(Fixture, "a link at the end of the source is copied as a link,
     CHECK(content_of(host + "/followed/f") == "f");
 }
 
+TEST_CASE_FIXTURE(Fixture, "a link at the end of the source is followed when asked, as far as the path may lead") {
+    make_directories(workdir + "/real", 0755);
+    write_file(workdir + "/real/f", "f");
+    write_file(outside + "/secret", "s");
+    REQUIRE(::symlink("real", (workdir + "/dir-link").c_str()) == 0);
+    REQUIRE(::symlink("real/f", (workdir + "/file-link").c_str()) == 0);
+    REQUIRE(::symlink("../outside/secret", (workdir + "/out").c_str()) == 0);
+    REQUIRE(::symlink("secret", (outside + "/link").c_str()) == 0);
+    REQUIRE(::symlink("nowhere", (workdir + "/dangling").c_str()) == 0);
+    const auto follow = [&](const std::string& source, const std::string& target) {
+        channel::get_tree(worker.link(), {source, target, {}, true});
+    };
+    follow("dir-link", host + "/dir");
+    CHECK(S_ISREG(stat_of(host + "/dir/f").st_mode));
+    follow("file-link", host);
+    CHECK(S_ISREG(stat_of(host + "/file-link").st_mode));
+    CHECK(content_of(host + "/file-link") == "f");
+    follow(outside + "/link", host + "/secret");
+    CHECK(content_of(host + "/secret") == "s");
+    CHECK(error_of([&] { follow("out", host + "/got"); }).first == ErrorCode::denied);
+    CHECK(error_of([&] { follow("dangling", host + "/got"); }).first == ErrorCode::not_found);
+    CHECK_FALSE(exists(host + "/got"));
+}
+
 TEST_CASE_FIXTURE(Fixture, "a merge that fails half-way is undone") {
     for (int i = 0; i < 40; ++i) {
         const std::string name = "/dir/" + std::to_string(i);
