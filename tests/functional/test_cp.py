@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """cp: files and trees both ways, owners, names, and what a hostile container may not do. Case E."""
 import hashlib
+import json
 import os
 import pathlib
 import stat
@@ -84,6 +85,33 @@ def test_cp_is_silent(shared, session, tmp_path):
     (tmp_path / "f").write_text("x")
     result = shared.run("cp", tmp_path / "f", f"{session}:quiet")
     assert (result.out, result.err) == (b"", b"")
+
+
+def test_cp_says_what_it_skipped(shared, session, tmp_path):
+    (tmp_path / "d").mkdir()
+    os.mkfifo(tmp_path / "d/pipe")
+    result = shared.run("cp", tmp_path / "d", f"{session}:skipping")
+    assert result.errors.startswith("sandbox: skipped 1 special file (") and result.out == b""
+    result = shared.run("cp", "--json", "--quiet", tmp_path / "d", f"{session}:skipping-too")
+    assert json.loads(result.text)["skipped"] == 1 and result.err == b""
+    shared.sh(session, "mkfifo skipping/pipe skipping/pipe2")
+    assert "skipped 2 special files (" in shared.run("cp", f"{session}:skipping", tmp_path / "out").errors
+
+
+def test_follow_link_works_out_of_a_session_too(shared, session, tmp_path):
+    shared.sh(session, "echo linked > real; ln -s real link; ln -s ../etc/passwd leaves")
+    shared.run("cp", "-L", f"{session}:link", tmp_path / "got")
+    assert (tmp_path / "got").is_symlink() is False and (tmp_path / "got").read_text() == "linked\n"
+    assert shared.run("cp", "-L", f"{session}:leaves", tmp_path / "no", status=None).status != 0
+    assert not (tmp_path / "no").is_symlink()
+
+
+def test_a_device_at_the_target_is_a_conflict(shared, session, tmp_path):
+    node = tmp_path / "node"
+    os.mknod(node, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    shared.sh(session, "echo x > plain")
+    assert shared.run("cp", f"{session}:plain", node, status=4).errors
+    assert stat.S_ISCHR(node.lstat().st_mode)
 
 
 def test_dockers_rules_for_the_target(shared, session, tmp_path):

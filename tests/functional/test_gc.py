@@ -24,9 +24,9 @@ def test_takes_the_expired(sb, engine):
 
 def test_takes_what_the_engine_froze(sb, engine):
     """Law 9: a paused container cannot keep its own deadline."""
-    session = sb.create("--ttl", "1s")
+    session = sb.create("--ttl", "3s")
     engine.pause(engine.session(session)["Id"])
-    time.sleep(1.5)
+    time.sleep(3.2)
     sb.run("gc")
     assert is_gone(engine, {"sandbox.session": session})
 
@@ -92,14 +92,14 @@ def test_whole_instance_and_owner_narrows(sb, engine):
 
 
 def test_overdue_items_go_with_create_and_destroy(sb, engine):
-    overdue = sb.create("--ttl", "1s")
+    overdue = sb.create("--ttl", "3s")
     engine.pause(engine.session(overdue)["Id"])
-    time.sleep(1.5)
+    time.sleep(3.2)
     session = sb.create()
     assert is_gone(engine, {"sandbox.session": overdue})
-    again = sb.create("--ttl", "1s")
+    again = sb.create("--ttl", "3s")
     engine.pause(engine.session(again)["Id"])
-    time.sleep(1.5)
+    time.sleep(3.2)
     sb.destroy(session)
     assert is_gone(engine, {"sandbox.session": again})
 
