@@ -221,7 +221,7 @@ std::string workspaces_document(const std::vector<app::WorkspaceView>& views) {
 std::string workspace_document(const app::WorkspaceView& view) { return line(workspace_json(view)); }
 
 std::string copy_document(const channel::TransferStats& stats) {
-    return line({{"files", stats.files}, {"bytes", stats.bytes}});
+    return line({{"files", stats.files}, {"bytes", stats.bytes}, {"skipped", stats.skipped}});
 }
 
 std::string object_document(const Fields& fields) { return line(object_of(fields)); }

@@ -10,7 +10,7 @@ namespace sandbox::cli {
 namespace {
 
 std::vector<Option> options() {
-    return {{"follow-link", 'L', "", "copy what a link named as the source on the host points to"},
+    return {{"follow-link", 'L', "", "copy what a link named as the source points to"},
             {"max-file", 0, "SIZE", "refuse a larger file before anything is replaced (limits.maxFile)"}};
 }
 
@@ -27,6 +27,10 @@ int run(Invocation& call) {
     if (const auto text = call.value("max-file")) copy_options.max_file = domain::parse_size(*text);
     const auto stats = app::copy(call.context(), app::parse_location(words[0]), app::parse_location(words[1]),
                                  copy_options);
+    if (stats.skipped > 0 && !call.quiet()) {
+        say("skipped " + std::to_string(stats.skipped) + (stats.skipped == 1 ? " special file" : " special files") +
+            " (sockets and named pipes have no content to copy)");
+    }
     if (call.json()) print_out(copy_document(stats));
     return 0;
 }
