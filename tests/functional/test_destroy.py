@@ -7,11 +7,12 @@ from runner import BASE, is_gone, state_leftovers, stop
 
 
 def test_everything_is_gone(sb, engine):
-    volumes = engine.all_volumes()
     session = sb.create("--name", "web")
+    mounts = engine.session(session)["Mounts"]
     sb.destroy("web")
     assert is_gone(engine, {"sandbox.session": session})
-    assert {v for v in engine.all_volumes() - volumes if not v.startswith("sandbox-agent-")} == set()
+    left = [m["Name"] for m in mounts if m["Type"] == "volume" and engine.volume(m["Name"])]
+    assert [name for name in left if not name.startswith("sandbox-agent-")] == []
     assert state_leftovers(sb) == []
 
 

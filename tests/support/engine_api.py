@@ -102,9 +102,6 @@ class Engine:
     def networks(self, labels):
         return self.call("GET", "/networks", query={"filters": json.dumps(self._filters(labels))})
 
-    def all_volumes(self):
-        return {v["Name"] for v in self.call("GET", "/volumes")["Volumes"] or []}
-
     def inspect(self, container):
         return self.call("GET", f"/containers/{container}/json", absent=True)
 
