@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view k_socket_name = "agent.sock";
 constexpr timeval k_connect_patience{2, 0};
+constexpr timeval k_send_patience{30, 0}; // without one byte taken
 
 // A path through the descriptor is short whatever the directory's own path is; sun_path holds 107 bytes.
 sockaddr_un address_in(int directory, std::string_view name) {
@@ -29,14 +30,14 @@ sockaddr_un address_in(int directory, std::string_view name) {
 std::unique_ptr<Stream> dial_socket(const std::string& session_directory) {
     const Fd directory = open_directory(session_directory);
     Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    // A frozen agent accepts nothing, and once its backlog is full connect(2) would wait for ever. Taken back below.
+    // A frozen agent accepts nothing, and once its backlog is full connect(2) would wait for ever.
     ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &k_connect_patience, sizeof k_connect_patience);
     if (!directory || connect_in(socket.get(), directory.get(), k_socket_name) != 0) {
         const std::string why = errno_error("its agent cannot be reached").message();
         throw Error(ErrorCode::session_unreachable, why).hint("sandbox inspect shows what became of the session");
     }
-    const timeval none{};
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &none, sizeof none);
+    // So would a send of more than the socket holds.
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &k_send_patience, sizeof k_send_patience);
     return std::make_unique<SocketStream>(std::move(socket));
 }
 

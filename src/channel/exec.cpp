@@ -19,6 +19,7 @@ using agent::FrameView;
 using agent::Operation;
 
 constexpr std::size_t k_input_piece = 128 << 10;
+constexpr Milliseconds k_confirm_patience{5000}; // for the agent to say that the command has been ended
 constexpr Milliseconds k_probe_patience{2000};
 constexpr Milliseconds k_least_hello_patience{1000};
 
@@ -113,7 +114,8 @@ bool wait_writable_alone(int fd) {
 class ExecCall {
   public:
     ExecCall(agent::FramedStream connection, const ExecRequest& request, ExecIo& io)
-        : m_connection(std::move(connection)), m_io(io), m_reads_input(request.stdin_open && io.stdin_fd >= 0) {
+        : m_connection(std::move(connection)), m_io(io), m_grace(request.grace), m_reads_input(request.stdin_open && io.stdin_fd >= 0) {
+        if (request.timeout.count() > 0) expect_end(request.timeout + m_grace);
         if (request.stdin_open && !m_reads_input) send_frame(m_connection, agent::frame_header(FrameType::stdin_data, 0));
     }
 
@@ -134,18 +136,17 @@ class ExecCall {
     std::optional<ExecResult> take(const FrameView& frame);
     void give(OutputStream stream, std::string_view bytes);
     void give_up_on_command(std::exception_ptr why);
+    void take_signal();
     void send_input();
-    bool has_given_up() const {
-        return m_signals && m_signals->give_up_at() != 0 && boot_now_ms() >= m_signals->give_up_at();
-    }
-    int poll_timeout() const {
-        if (!m_signals || m_signals->give_up_at() == 0) return -1;
-        return static_cast<int>(std::max<std::int64_t>(0, m_signals->give_up_at() - boot_now_ms()));
-    }
+    void expect_end(Milliseconds within);
+    int poll_timeout() const;
     bool may_send_input() const { return m_reads_input && m_credit > 0; }
 
     agent::FramedStream m_connection;
     ExecIo& m_io;
+    Milliseconds m_grace;
+    // When a silent agent is given up on (frozen, or subverted), CLOCK_BOOTTIME; 0: the command may take as long as it likes.
+    std::int64_t m_give_up_at = 0;
     bool m_reads_input;
     std::size_t m_credit = agent::k_stdin_window;
     std::string m_input;
@@ -162,12 +163,30 @@ std::optional<ExecResult> ExecCall::serve() {
                                   pollfd{may_send_input() ? m_io.stdin_fd : -1, POLLIN, 0},
                                   pollfd{m_signals ? m_signals->fd() : -1, POLLIN, 0}};
         const bool is_buffered = m_connection.stream().buffered();
-        if (::poll(set.data(), set.size(), is_buffered ? 0 : poll_timeout()) < 0) continue;
-        if (has_given_up()) return std::nullopt;
-        if (set[2].revents != 0) m_signals->pass_on();
+        const int ready = ::poll(set.data(), set.size(), is_buffered ? 0 : poll_timeout());
+        if (ready < 0) continue;
+        if (ready == 0 && m_give_up_at != 0 && boot_now_ms() >= m_give_up_at) return std::nullopt;
+        if (set[2].revents != 0) take_signal();
         if (set[1].revents != 0) send_input();
         if ((is_buffered || set[0].revents != 0) && !fill()) return std::nullopt;
     }
+}
+
+void ExecCall::take_signal() {
+    m_signals->pass_on();
+    if (m_signals->is_impatient()) expect_end(Milliseconds(0));
+    else if (m_signals->end_signal() != 0) expect_end(m_grace);
+}
+
+// The time-outs are kept inside the container. This is for an agent that cannot keep them any more, and counts from its last word.
+void ExecCall::expect_end(Milliseconds within) {
+    const std::int64_t at = boot_now_ms() + within.count() + k_confirm_patience.count();
+    if (m_give_up_at == 0 || at < m_give_up_at) m_give_up_at = at;
+}
+
+int ExecCall::poll_timeout() const {
+    if (m_give_up_at == 0) return -1;
+    return static_cast<int>(std::clamp<std::int64_t>(m_give_up_at - boot_now_ms(), 0, 1 << 30));
 }
 
 // False at the end of the stream, however it came about.
@@ -209,6 +228,7 @@ void ExecCall::give_up_on_command(std::exception_ptr why) {
     m_failure = std::move(why);
     m_reads_input = false;
     send_frame(m_connection, agent::encode_signal(SIGTERM));
+    expect_end(m_grace);
 }
 
 void ExecCall::send_input() {

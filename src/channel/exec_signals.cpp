@@ -3,7 +3,6 @@
 
 #include "agent/messages.hpp"
 #include "util/error.hpp"
-#include "util/time.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,9 +14,6 @@
 
 namespace sandbox::channel {
 namespace {
-
-// After the second signal, which makes the agent kill at once.
-constexpr std::int64_t k_patience_ms = 3000;
 
 // The agent knows these, and the command gets the very signal.
 constexpr std::array k_known{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
@@ -79,7 +75,7 @@ void SignalForwarder::pass_on(int number) {
         return send_frame(m_connection, agent::encode_resize(size.rows, size.columns));
     }
     if (number != SIGUSR1 && number != SIGUSR2) {
-        if (m_end_signal != 0) m_give_up_at = boot_now_ms() + k_patience_ms;
+        if (m_end_signal != 0) m_is_impatient = true;
         else m_end_signal = number;
     }
     const int meant = is_one_of(k_known, number) ? number : SIGTERM;

@@ -11,7 +11,6 @@
 #include "util/fd.hpp"
 
 #include <csignal>
-#include <cstdint>
 #include <functional>
 #include <string_view>
 
@@ -37,8 +36,8 @@ class SignalForwarder {
     bool wait_writable(int fd);
     // The first signal that ended the command; 0: none.
     int end_signal() const { return m_end_signal; }
-    // When an agent that does not confirm the end is given up on, CLOCK_BOOTTIME; 0: it is waited for.
-    std::int64_t give_up_at() const { return m_give_up_at; }
+    // A second one: the agent kills at once, and is not waited for long.
+    bool is_impatient() const { return m_is_impatient; }
 
   private:
     void pass_on(int number);
@@ -48,7 +47,7 @@ class SignalForwarder {
     sigset_t m_before{};
     Fd m_signals;
     int m_end_signal = 0;
-    std::int64_t m_give_up_at = 0;
+    bool m_is_impatient = false;
 };
 
 } // namespace sandbox::channel
