@@ -57,21 +57,28 @@ struct Lane {
     std::size_t begin = 0;
     std::size_t end = 0;
     bool is_open = true;
+    bool is_broken = false; // nobody reads: what comes is dropped
 
     bool is_empty() const { return begin == end; }
     pollfd reading() const { return {is_open && is_empty() ? from : -1, POLLIN, 0}; }
     pollfd writing() const { return {is_empty() ? -1 : to, POLLOUT, 0}; }
 
     void read() {
+        const ssize_t count = ::read(from, buffer.data(), buffer.size());
+        if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
+        is_open = count > 0;
         begin = 0;
-        end = read_some(from, buffer);
-        is_open = end > 0;
+        end = count > 0 && !is_broken ? static_cast<std::size_t>(count) : 0;
     }
-    // Throws Error when the reader is gone.
+    // One direction that has ended says nothing of the other: a result may still be on its way back.
     void write() {
         const ssize_t count = ::write(to, buffer.data() + begin, end - begin);
-        if (count >= 0) begin += static_cast<std::size_t>(count);
-        else if (errno != EAGAIN && errno != EINTR) throw errno_error("write");
+        if (count >= 0) {
+            begin += static_cast<std::size_t>(count);
+        } else if (errno != EAGAIN && errno != EINTR) {
+            is_broken = true;
+            begin = end;
+        }
     }
 };
 

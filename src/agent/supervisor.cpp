@@ -20,6 +20,8 @@ namespace {
 constexpr std::int64_t k_terminal_quiet_ms = 30;
 constexpr std::size_t k_terminal_left = 256 << 10;
 
+constexpr std::int64_t k_farewell_ms = 10'000;
+
 Fd child_signal_fd() {
     sigset_t set;
     ::sigemptyset(&set);
@@ -211,14 +213,22 @@ void Supervisor::send_result() {
 }
 
 void Supervisor::mind_background() {
-    ::shutdown(m_connection.fd(), SHUT_RDWR);
     m_outbox.release();
     m_input.close();
-    std::array<char, 4096> scrap{};
-    for (reap(); m_has_children; reap()) {
-        std::array<pollfd, 3> set{pollfd{m_children.get(), POLLIN, 0}, pollfd{m_outputs[0].fd.get(), POLLIN, 0},
-                                  pollfd{m_outputs[1].fd.get(), POLLIN, 0}};
-        ::poll(set.data(), set.size(), -1);
+    // Input that the client still sends is dropped until it has read the result and hung up: a connection closed on it
+    // would make a bridge, or the engine before it, fail while the result is on its way.
+    const std::int64_t farewell_ends = boot_now_ms() + k_farewell_ms;
+    bool has_client = !m_client_lost;
+    std::array<char, 16384> scrap{};
+    for (reap(); m_has_children || has_client; reap()) {
+        std::array<pollfd, 4> set{pollfd{m_children.get(), POLLIN, 0}, pollfd{m_outputs[0].fd.get(), POLLIN, 0},
+                                  pollfd{m_outputs[1].fd.get(), POLLIN, 0},
+                                  pollfd{has_client ? m_connection.fd() : -1, POLLIN, 0}};
+        const std::int64_t left = std::max<std::int64_t>(0, farewell_ends - boot_now_ms());
+        ::poll(set.data(), set.size(), has_client ? static_cast<int>(left) : -1);
+        if (has_client && set[3].revents != 0) has_client = ::read(m_connection.fd(), scrap.data(), scrap.size()) > 0;
+        if (has_client && boot_now_ms() >= farewell_ends) has_client = false;
+        if (!has_client) ::shutdown(m_connection.fd(), SHUT_RDWR);
         for (std::size_t i = 0; i < m_outputs.size(); ++i) {
             if (set[i + 1].revents == 0) continue;
             const ssize_t count = ::read(m_outputs[i].fd.get(), scrap.data(), scrap.size());

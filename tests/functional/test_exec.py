@@ -543,3 +543,16 @@ def test_a_result_that_has_no_place_is_said_before_anything_runs(shared, session
     result = shared.fails(125, "exec", "--result", str(tmp_path / "no" / "r.json"), session, "touch", "/tmp/ran")
     assert "--result" in result.errors
     shared.run("exec", session, "test", "-e", "/tmp/ran", status=1)
+
+
+def test_a_frozen_session_holds_up_neither_a_time_out_nor_a_signal(sb, engine):
+    session = sb.create()
+    timed = sb.start("exec", "--timeout", "1s", session, "sh", "-c", "echo up; sleep 60")
+    ended = sb.start("exec", session, "sh", "-c", "echo up; sleep 60")
+    assert timed.stdout.readline() == ended.stdout.readline() == b"up\n"
+    container = engine.session(session)["Id"]
+    engine.pause(container)
+    ended.send_signal(signal.SIGTERM)
+    assert ended.wait(timeout=30) == 143
+    assert timed.wait(timeout=30) == 125
+    assert sb.run("exec", session, "true", status=125).seconds < 8
