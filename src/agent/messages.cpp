@@ -173,7 +173,7 @@ std::string encode(const ResultMessage& message) {
     writer.u8(static_cast<std::uint8_t>(message.outcome)).u32(static_cast<std::uint32_t>(message.exit_status));
     writer.u32(message.signal).u32(message.start_errno).text(message.step).i64(message.wall_ms);
     writer.i64(message.user_cpu_us).i64(message.system_cpu_us).i64(message.peak_rss_kib);
-    writer.u64(message.stdout_bytes).u64(message.stderr_bytes).u32(message.left_running);
+    writer.u64(message.stdout_bytes).u64(message.stderr_bytes).u32(message.left_running).u8(as_byte(message.oom));
     return writer.finish();
 }
 
@@ -194,6 +194,7 @@ ResultMessage decode_result(std::string_view payload) {
     message.stdout_bytes = reader.u64();
     message.stderr_bytes = reader.u64();
     message.left_running = reader.u32();
+    message.oom = reader.u8() != 0;
     // A missing or impossible exit status must never pass for a number that a caller acts on.
     const bool has_status = message.exit_status >= 0 && message.exit_status <= 255;
     if (message.outcome == ExecOutcome::exited && !has_status) throw WireError("exited without an exit status");

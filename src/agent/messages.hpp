@@ -105,6 +105,7 @@ struct ResultMessage {
     std::uint64_t stdout_bytes = 0;
     std::uint64_t stderr_bytes = 0;
     std::uint32_t left_running = 0;
+    bool oom = false; // the kernel killed something for memory meanwhile, whatever became of the leader
 };
 std::string encode(const ResultMessage& message);
 ResultMessage decode_result(std::string_view payload);

@@ -124,6 +124,7 @@ void Supervisor::describe_end(ResultMessage& message) const {
     if (has_status) message.exit_status = WEXITSTATUS(m_wait_status);
     else if (m_leader_ended) message.signal = static_cast<std::uint32_t>(WTERMSIG(m_wait_status));
     const bool was_oom = m_context.oom != nullptr && m_context.oom->read() > m_oom_before;
+    message.oom = was_oom;
     if (m_reason == Reason::timed_out) message.outcome = ExecOutcome::timed_out;
     else if (m_reason == Reason::expired) message.outcome = ExecOutcome::expired;
     else if (was_oom && message.exit_status != 0) message.outcome = ExecOutcome::oom;

@@ -103,6 +103,7 @@ struct ExecResult {
     std::int64_t peak_rss_kib = 0;
     std::uint64_t stdout_bytes = 0; // produced
     std::uint64_t stderr_bytes = 0;
+    bool oom = false;      // the kernel killed a process for memory meanwhile; the outcome says whether that ended it
     int left_running = 0;  // processes of the tree that could not be ended (never, unless another uid's)
 };
 

@@ -49,6 +49,7 @@ ExecResult public_result(const agent::ResultMessage& message) {
     result.stdout_bytes = message.stdout_bytes;
     result.stderr_bytes = message.stderr_bytes;
     result.left_running = static_cast<int>(message.left_running);
+    result.oom = message.oom;
     return result;
 }
 

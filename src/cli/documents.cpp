@@ -160,7 +160,7 @@ std::string exec_document(const ExecDocument& document) {
                 {"exitCode", document.exit_code},
                 {"signal", has_signal ? Json(result.signal) : Json(nullptr)},
                 {"timedOut", ran && result.outcome == channel::Outcome::timed_out},
-                {"oom", ran && result.outcome == channel::Outcome::oom},
+                {"oom", ran && result.oom},
                 {"stdout", captured(document.out)},
                 {"stderr", captured(document.err)},
                 {"wallMs", result.wall_ms},
