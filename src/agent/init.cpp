@@ -57,7 +57,7 @@ int Init::run() {
         poll_once();
         drop_overdue(boot_now_ms());
         if (m_has_orphans) purge_orphans();
-        if (is_time_up()) m_is_ending = true;
+        if (is_time_up()) m_is_ending = m_has_expired = true;
     }
     end_session();
     return m_is_set_up ? 0 : 1;

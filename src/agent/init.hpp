@@ -100,6 +100,7 @@ class Init {
     ExecContext m_context;
     bool m_is_set_up = false;
     bool m_is_ending = false;
+    bool m_has_expired = false; // by its own deadline; otherwise the engine ends it
     bool m_has_orphans = false;
     bool m_home_writable = false;
     std::string m_home;

@@ -129,12 +129,15 @@ void Init::end_session() {
     m_bridge.reset();
     m_pending.clear();
     for (Worker& worker : m_workers) {
-        // The worker ends its own tree and tells its client why.
-        if (!worker.is_done) ::send(worker.control.get(), &k_control_expired, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (worker.is_done) continue;
+        // The worker ends its own tree and tells its client why. When the engine ends the session there is no result to
+        // tell: a client whose stream is cut does not take it for the command's own end.
+        if (m_has_expired) ::send(worker.control.get(), &k_control_expired, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+        else if (worker.pid >= 0) ::kill(worker.pid, SIGKILL);
     }
     std::vector<pid_t> busy;
     for (const Worker& worker : m_workers) {
-        if (!worker.is_done && worker.pid >= 0) busy.push_back(worker.pid);
+        if (m_has_expired && !worker.is_done && worker.pid >= 0) busy.push_back(worker.pid);
     }
     const std::vector<Process> all = list_processes();
     std::vector<pid_t> told;

@@ -81,6 +81,22 @@ VerbPosition locate_verb(const std::vector<std::string>& line) {
     throw error;
 }
 
+// `S --timeout 5s -- true` as it was meant: the options, the session, the command.
+std::string in_right_order(const Command& command, const std::vector<std::string>& rest, const std::vector<Option>& options) {
+    const std::size_t session = rest.front() == "--" ? 1 : 0;
+    std::string before;
+    std::size_t at = session + 1;
+    while (at < rest.size() && rest[at] != "--" && rest[at].starts_with('-')) {
+        const Option* option = find_option(options, rest[at]);
+        before += " " + rest[at++];
+        if (option != nullptr && !option->value.empty() && at < rest.size()) before += " " + rest[at++];
+    }
+    if (at < rest.size() && rest[at] == "--") ++at;
+    std::string after;
+    for (; at < rest.size(); ++at) after += " " + rest[at];
+    return printable("sandbox " + std::string(command.name) + before + " " + rest[session] + " --" + after);
+}
+
 // The words that were no option: arguments, and what only looks like an option.
 std::vector<std::string> check_arguments(const Command& command, const std::vector<std::string>& rest,
                                          const std::vector<Option>& options) {
@@ -96,7 +112,7 @@ std::vector<std::string> check_arguments(const Command& command, const std::vect
             }
             if (arguments.size() == 1 && !only_arguments && word.starts_with('-')) {
                 throw Error(ErrorCode::usage, printable(word) + " stands where the command to run is expected")
-                    .hint("options of sandbox " + std::string(command.name) + " go before the session; a command that starts with '-' goes after --");
+                    .hint("options go before the session: " + in_right_order(command, rest, options));
             }
             arguments.push_back(word);
         } else if (word == "--" && !only_arguments) {
