@@ -9,7 +9,7 @@ import tempfile
 
 import pytest
 
-from runner import BASE, Sandbox, is_gone
+from runner import BASE, Sandbox, is_gone, remove_leftovers
 
 
 @pytest.fixture
@@ -172,8 +172,8 @@ def test_full_disk_under_the_state(sb, engine, tmp_path):
         subprocess.run(["umount", small], check=True)
 
 
-def test_broken_state_file_is_set_aside(sb):
-    """F11."""
+def test_broken_state_file_is_set_aside(sb, engine):
+    """F11; and a lost state is no licence to delete what runs (law 2)."""
     session = sb.create("--name", "web")
     instance = sb.instance
     for wal in sb.state_dir.glob("state.db-*"):
@@ -183,7 +183,8 @@ def test_broken_state_file_is_set_aside(sb):
     assert "state.db" in result.errors
     assert list(sb.state_dir.glob("state.db.broken*")) and sb.instance == instance
     sb.run("gc", "--grace", "0s")
-    assert session
+    assert engine.session(session)["State"]["Running"]
+    remove_leftovers(engine, instance)
 
 
 def test_long_socket_paths(sb, tmp_path):
