@@ -209,12 +209,7 @@ void Creation::greet() {
         }
         m_row.channel = state::ChannelKind::bridge;
     }
-    auto exec = m_engine.exec(m_row.container_id, {.argv = {k_agent_path, "bridge"},
-                                                   .user = {},
-                                                   .workdir = "/",
-                                                   .env = {},
-                                                   .attach_stdin = true});
-    m_hello = channel::bridge_handshake(std::move(exec.stream), m_setup);
+    m_hello = channel::bridge_handshake(open_bridge(m_engine, m_row.container_id), m_setup);
 }
 
 // The volume's root belongs to root; a session that runs as somebody else gets it once, never recursively.

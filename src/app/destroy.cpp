@@ -39,9 +39,7 @@ DestroyedSession destroy_one(Context& context, const state::SessionRow& found) {
     }
     const auto left = tear_down(context, *row, {state::SessionState::destroyed, "destroyed by " + context.owner()});
     if (left.empty()) return {found.id, found.name, false};
-    std::string message;
-    for (const auto& item : left) message += (message.empty() ? "" : "; ") + item.what + ": " + item.error;
-    throw Error(ErrorCode::cleanup_failed, message).hint("sandbox gc tries again");
+    throw left_error(left).hint("sandbox gc tries again");
 }
 
 std::vector<std::string> selected_ids(Context& context, const DestroySelection& selection) {

@@ -84,11 +84,8 @@ bool Collector::end_session(const GcItem& item) {
     const auto lock = store.try_lock_session(item.id);
     const auto row = store.find(item.id);
     if (!lock || !row || !is_still_due(m_context, *row, item.why)) return false;
-    std::string message;
-    for (const auto& left : tear_down(m_context, *row, ending_for(item.why))) {
-        message += (message.empty() ? "" : "; ") + left.what + ": " + left.error;
-    }
-    if (!message.empty()) throw Error(ErrorCode::cleanup_failed, message);
+    const auto left = tear_down(m_context, *row, ending_for(item.why));
+    if (!left.empty()) throw left_error(left);
     return true;
 }
 

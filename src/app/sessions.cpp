@@ -52,16 +52,19 @@ state::SessionRow find_open_session(const state::Store& store, const std::string
     return row;
 }
 
+std::unique_ptr<Stream> open_bridge(engine::Client& engine, std::string_view container_id) {
+    return std::move(engine.exec(container_id, {.argv = {k_agent_path, "bridge"},
+                                                .user = {},
+                                                .workdir = "/",
+                                                .env = {},
+                                                .attach_stdin = true}).stream);
+}
+
 channel::Link link_to(Context& context, const state::SessionRow& row) {
     const std::string directory = context.lookup().session_directory(row.id);
     if (row.channel == state::ChannelKind::socket) return channel::socket_link(directory);
     auto dial = [&context, row]() -> std::unique_ptr<Stream> {
-        auto& engine = context.engine_of(row.endpoint, row.engine_id);
-        return std::move(engine.exec(row.container_id, {.argv = {k_agent_path, "bridge"},
-                                                        .user = {},
-                                                        .workdir = "/",
-                                                        .env = {},
-                                                        .attach_stdin = true}).stream);
+        return open_bridge(context.engine_of(row.endpoint, row.engine_id), row.container_id);
     };
     return {dial, read_secret(directory)};
 }

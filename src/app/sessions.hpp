@@ -8,6 +8,7 @@
 #include "channel/agent_client.hpp"
 #include "util/error.hpp"
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,8 @@ state::SessionRow find_session(const state::Store& store, const std::string& own
 // The same, but a session that is not usable any more throws session_gone saying what became of it.
 state::SessionRow find_open_session(const state::Store& store, const std::string& owner, std::string_view id_or_name);
 
+// A new connection to the agent of a container, through an engine exec of its bridge.
+std::unique_ptr<Stream> open_bridge(engine::Client& engine, std::string_view container_id);
 // How to reach the session's agent: its socket, or an engine exec.
 channel::Link link_to(Context& context, const state::SessionRow& row);
 // Why a session whose agent did not answer cannot be reached, by asking the engine: throws session_gone when its container is gone or stopped,

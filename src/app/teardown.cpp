@@ -91,6 +91,12 @@ std::vector<Left> tear_down(Context& context, state::SessionRow row, const Endin
     return left;
 }
 
+Error left_error(const std::vector<Left>& left) {
+    std::string message;
+    for (const auto& item : left) message += (message.empty() ? "" : "; ") + item.what + ": " + item.error;
+    return Error(ErrorCode::cleanup_failed, message);
+}
+
 bool clear_if_ended(Context& context, const state::SessionRow& seen) {
     const auto lock = context.store().try_lock_session(seen.id);
     const auto row = context.store().find(seen.id);

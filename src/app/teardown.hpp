@@ -6,6 +6,7 @@
 #pragma once
 
 #include "app/context.hpp"
+#include "util/error.hpp"
 
 #include <string>
 #include <vector>
@@ -31,6 +32,9 @@ struct Left {
 // left; the row is closed only when that is nothing. Throws engine_unreachable, changing nothing, when the engine that
 // made the session does not answer.
 std::vector<Left> tear_down(Context& context, state::SessionRow row, const Ending& ending);
+
+// What is left as one cleanup_failed error.
+Error left_error(const std::vector<Left>& left);
 
 // Clears a session that runs no more (idle time-out, crash, engine restart) out of the way of a new one that wants its
 // name or its workspace. False when it does run, or somebody works on it.
