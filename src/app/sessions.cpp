@@ -9,8 +9,6 @@
 namespace sandbox::app {
 namespace {
 
-std::string quoted(std::string_view name) { return "\"" + printable(name) + "\""; }
-
 std::string what_became_of(const state::SessionRow& row) {
     std::string text = "session " + quoted(row.name.empty() ? row.id : row.name) + " was " +
                        std::string(state::state_name(row.state)) + " at " + format_rfc3339(row.closed_ms);

@@ -14,7 +14,6 @@
 namespace sandbox::channel {
 namespace {
 
-constexpr std::string_view k_socket_name = "agent.sock";
 constexpr timeval k_connect_patience{2, 0};
 constexpr timeval k_send_patience{30, 0}; // without one byte taken
 
@@ -32,7 +31,7 @@ std::unique_ptr<Stream> dial_socket(const std::string& session_directory) {
     Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     // A frozen agent accepts nothing, and once its backlog is full connect(2) would wait for ever.
     ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &k_connect_patience, sizeof k_connect_patience);
-    if (!directory || connect_in(socket.get(), directory.get(), k_socket_name) != 0) {
+    if (!directory || connect_in(socket.get(), directory.get(), k_agent_socket) != 0) {
         const std::string why = errno_error("its agent cannot be reached").message();
         throw Error(ErrorCode::session_unreachable, why).hint("sandbox inspect shows what became of the session");
     }

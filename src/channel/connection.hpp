@@ -13,6 +13,9 @@
 
 namespace sandbox::channel {
 
+// In the session's directory; the agent accepts on it.
+inline constexpr std::string_view k_agent_socket = "agent.sock";
+
 // An agent answers within milliseconds, under load too; one that does not is frozen. Over a bridge, the engine first has to
 // start the bridge's program, and refuses to in a frozen container.
 inline constexpr Milliseconds k_hello_patience{2000};

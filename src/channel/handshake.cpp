@@ -23,7 +23,6 @@ std::int64_t time_left_ms(std::int64_t boot_ms) {
 }
 
 constexpr std::string_view k_hello_name = "hello.sock";
-constexpr std::string_view k_agent_name = "agent.sock";
 constexpr Milliseconds k_bridge_patience{30'000};
 
 Hello public_hello(const agent::HelloMessage& message) {
@@ -97,7 +96,7 @@ HelloListener::HelloListener(const std::string& session_directory)
     if (::mkdir(m_mount.c_str(), 0755) != 0 && errno != EEXIST) throw errno_error("cannot make " + m_mount);
     if (::chmod(m_mount.c_str(), 0755) != 0) throw errno_error("cannot open up " + m_mount);
     m_hello = listen_in(m_mount, k_hello_name, 0666);
-    m_listener = listen_in(m_directory, k_agent_name, 0600);
+    m_listener = listen_in(m_directory, k_agent_socket, 0600);
     set_nonblocking(m_hello.get(), true);
 }
 

@@ -27,7 +27,7 @@ class Inquiry {
     explicit Inquiry(const std::string& session_directory) {
         const Fd directory = open_directory(session_directory);
         Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-        if (!directory || !socket || connect_in(socket.get(), directory.get(), "agent.sock") != 0) return;
+        if (!directory || !socket || connect_in(socket.get(), directory.get(), k_agent_socket) != 0) return;
         const std::string open = agent::encode(agent::OpenMessage{agent::k_protocol_version, Operation::status, {}});
         if (::send(socket.get(), open.data(), open.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(open.size())) {
             m_socket = std::move(socket);

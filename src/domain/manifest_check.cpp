@@ -6,9 +6,8 @@
 #include "domain/shown.hpp"
 #include "domain/units.hpp"
 
+#include "util/format.hpp"
 #include "util/text.hpp"
-
-#include <fmt/format.h>
 
 #include <array>
 #include <initializer_list>
@@ -29,7 +28,7 @@ Error error_at(const YamlNode& root, std::initializer_list<std::string_view> pat
         }
         if (entry != nullptr) return Field{std::string(path), entry->mark, *entry->value}.error(message);
     }
-    return Error(ErrorCode::manifest_invalid, fmt::format("{}: {}", *paths.begin(), message));
+    return Error(ErrorCode::manifest_invalid, formatted("{}: {}", *paths.begin(), message));
 }
 
 void check_lifecycle(const YamlNode& root, const Manifest& manifest) {
@@ -44,7 +43,7 @@ void check_lifecycle(const YamlNode& root, const Manifest& manifest) {
     }
     if (manifest.limits.timeout > lifecycle.ttl) {
         throw error_at(root, {"limits.timeout", "lifecycle.ttl"},
-                       fmt::format("the time-out of {} is longer than the session lives ({})",
+                       formatted("the time-out of {} is longer than the session lives ({})",
                                    format_duration_exact(manifest.limits.timeout),
                                    format_duration_exact(lifecycle.ttl)))
             .hint("raise lifecycle.ttl (--ttl)");
@@ -83,15 +82,15 @@ void check_mounts(const YamlNode& root, const Manifest& manifest) {
     constexpr std::array<std::string_view, 4> taken{"/.sandbox", "/proc", "/sys", "/dev"};
     for (const std::string_view path : taken) {
         if (is_below(manifest.workdir, path)) {
-            throw error_at(root, {"workdir"}, fmt::format("the workspace cannot be mounted in {}", path));
+            throw error_at(root, {"workdir"}, formatted("the workspace cannot be mounted in {}", path));
         }
     }
     for (const auto& [path, bytes] : manifest.tmpfs) {
         if (is_below(manifest.workdir, path)) {
-            throw error_at(root, {"tmpfs", "workdir"}, fmt::format("{} would hide the workspace", shown(path)));
+            throw error_at(root, {"tmpfs", "workdir"}, formatted("{} would hide the workspace", shown(path)));
         }
         if (is_below(path, "/.sandbox") || is_below(path, "/proc") || is_below(path, "/sys") || path == "/dev") {
-            throw error_at(root, {"tmpfs"}, fmt::format("nothing can be mounted at {}", shown(path)));
+            throw error_at(root, {"tmpfs"}, formatted("nothing can be mounted at {}", shown(path)));
         }
     }
 }
@@ -105,7 +104,7 @@ void check_manifest(const YamlNode& root, const Manifest& manifest) {
     }
     // Arguments are looked up by id first, so such a name could never be reached.
     if (is_session_id(manifest.name)) {
-        throw error_at(root, {"name"}, fmt::format("\"{}\" looks like a session id", shown(manifest.name)));
+        throw error_at(root, {"name"}, formatted("\"{}\" looks like a session id", shown(manifest.name)));
     }
     if (!manifest.publish.empty() && manifest.network == NetworkMode::none) {
         throw error_at(root, {"publish", "network"}, "ports are published, and the session has no network")

@@ -5,8 +5,7 @@
 #include "domain/manifest_paths.hpp"
 #include "domain/names.hpp"
 #include "domain/shown.hpp"
-
-#include <fmt/format.h>
+#include "util/format.hpp"
 
 #include <algorithm>
 #include <array>
@@ -30,7 +29,7 @@ constexpr std::uint64_t k_least_memory = 6ULL << 20; // what the engine itself a
 std::string read_image(const Field& field) {
     std::string image = read_word(field);
     if (image.starts_with('-') || image.find(' ') != std::string::npos || image.size() > 512) {
-        throw field.error(fmt::format("\"{}\" is not an image's name", shown(image)));
+        throw field.error(formatted("\"{}\" is not an image's name", shown(image)));
     }
     return image;
 }
@@ -40,7 +39,7 @@ std::string read_user(const Field& field) {
     const bool is_plain = user.find_first_of(" /\\") == std::string::npos && !user.starts_with(':') &&
                           !user.ends_with(':') && std::count(user.begin(), user.end(), ':') <= 1;
     if (is_plain) return user;
-    throw field.error(fmt::format("\"{}\" is not a user", shown(user))).hint("NAME, UID, NAME:GROUP or UID:GID");
+    throw field.error(formatted("\"{}\" is not a user", shown(user))).hint("NAME, UID, NAME:GROUP or UID:GID");
 }
 
 std::string read_name(const Field& field, std::string_view what) {
@@ -64,7 +63,7 @@ std::string read_seccomp(const Field& field, const DecodeContext& context) {
 void read_version(const Field& field) {
     const std::string& text = read_scalar(field, "a number");
     if (text == "1") return;
-    throw field.error(fmt::format("\"{}\" is not a known version", shown(text)))
+    throw field.error(formatted("\"{}\" is not a known version", shown(text)))
         .hint("write version: 1, or use a newer sandbox for a newer manifest");
 }
 

@@ -4,8 +4,7 @@
 #include "domain/manifest_paths.hpp"
 #include "domain/shown.hpp"
 #include "domain/units.hpp"
-
-#include <fmt/format.h>
+#include "util/format.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -56,7 +55,7 @@ YamlNodePtr read_list(const Field& field) {
 std::string read_store(const Field& field) {
     std::string store = read_word(field);
     if (store.starts_with("dir:") || store.starts_with("postgres://") || store.starts_with("s3://")) return store;
-    throw field.error(fmt::format("unknown store \"{}\"", shown(store)))
+    throw field.error(formatted("unknown store \"{}\"", shown(store)))
         .hint("dir:PATH, postgres://... or s3://BUCKET/PREFIX?endpoint=...");
 }
 
@@ -65,14 +64,14 @@ YamlNodePtr read_value(const Field& field, const ManifestKey& key, const DecodeC
     if (field.path == "checkpoint.store") return scalar(field, read_store(field));
     if (field.path == "checkpoint.retain") {
         if (read_scalar(field, "a number or all") == "all") return scalar(field, "all");
-        return scalar(field, fmt::format("{}", read_count(field, 1, 1'000'000)), true);
+        return scalar(field, formatted("{}", read_count(field, 1, 1'000'000)), true);
     }
     switch (key.type) {
     case KeyType::boolean: return scalar(field, read_boolean(field) ? "true" : "false", true);
     case KeyType::size: return scalar(field, format_size(read_size(field, 0)));
     case KeyType::duration: return scalar(field, format_duration_exact(read_duration(field)));
     case KeyType::count:
-        return scalar(field, fmt::format("{}", read_count(field, 1, std::numeric_limits<std::int32_t>::max())), true);
+        return scalar(field, formatted("{}", read_count(field, 1, std::numeric_limits<std::int32_t>::max())), true);
     case KeyType::list: return read_list(field);
     default: return scalar(field, read_word(field));
     }

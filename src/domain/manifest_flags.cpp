@@ -6,9 +6,8 @@
 #include "domain/manifest_tree.hpp"
 #include "domain/shown.hpp"
 
+#include "util/format.hpp"
 #include "util/text.hpp"
-
-#include <fmt/format.h>
 
 #include <optional>
 
@@ -36,8 +35,8 @@ Error unknown_path(std::string_view path, const YamlMark& mark) {
             near = name;
         }
     }
-    return located(mark, fmt::format("unknown key \"{}\"{}", shown(path),
-                                     near ? fmt::format("; did you mean \"{}\"?", *near) : std::string()))
+    return located(mark, formatted("unknown key \"{}\"{}", shown(path),
+                                     near ? formatted("; did you mean \"{}\"?", *near) : std::string()))
         .hint("`sandbox create --help` lists the keys that have a flag");
 }
 
@@ -47,7 +46,7 @@ YamlNodePtr tmpfs_entry(const YamlMark& mark, std::string_view value) {
     std::string size(separator == std::string_view::npos ? k_default_tmpfs : value.substr(separator + 1));
     if (size.starts_with("size=")) size.erase(0, 5);
     if (size.find_first_of(",=") != std::string::npos) {
-        throw located(mark, fmt::format("\"{}\" has options other than the size", shown(value)))
+        throw located(mark, formatted("\"{}\" has options other than the size", shown(value)))
             .hint("write PATH:SIZE, as in /tmp:64MB");
     }
     return make_map(mark, std::string(value.substr(0, separator)), make_scalar(mark, std::move(size)));
@@ -64,7 +63,7 @@ YamlNodePtr map_entry(const YamlMark& mark, std::string_view path, std::string_v
     // As docker has it: a variable's name alone takes it from here, a label's name alone has no value.
     if (path == "env") return make_map(mark, name, make_map(mark, "fromEnv", make_scalar(mark, name)));
     if (path == "labels") return make_map(mark, std::move(name), make_scalar(mark, ""));
-    throw located(mark, fmt::format("\"{}\" is not KEY=VALUE", shown(value)));
+    throw located(mark, formatted("\"{}\" is not KEY=VALUE", shown(value)));
 }
 
 std::vector<YamlNodePtr> list_items(const YamlMark& mark, std::string_view value) {

@@ -5,10 +5,10 @@
 #include "domain/manifest.hpp"
 #include "domain/manifest_decode.hpp"
 #include "domain/units.hpp"
+#include "util/format.hpp"
 #include "util/sha256.hpp"
 #include "util/text.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace sandbox::domain {
@@ -93,7 +93,7 @@ json seed_json(const Seed& seed) {
     json entry;
     if (seed.kind == Seed::Kind::directory) entry[key] = seed.path;
     else entry[key] = key == "base64" ? base64_encode(seed.content) : seed.content;
-    if (seed.mode) entry["mode"] = fmt::format("{:04o}", *seed.mode);
+    if (seed.mode) entry["mode"] = formatted("{:04o}", *seed.mode);
     if (!seed.exclude.empty()) entry["exclude"] = seed.exclude;
     if (!seed.ref.empty()) entry["ref"] = seed.ref;
     return entry;

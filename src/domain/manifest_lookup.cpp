@@ -3,9 +3,8 @@
 #include "domain/manifest_decode.hpp"
 #include "domain/shown.hpp"
 
+#include "util/format.hpp"
 #include "util/text.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -61,9 +60,9 @@ std::string elsewhere(std::string_view name) {
 std::string where_it_belongs(std::string_view key, const std::string& path) {
     const std::size_t dot = path.rfind('.');
     const std::string name = path.substr(dot == std::string::npos ? 0 : dot + 1);
-    const std::string what = name == key ? fmt::format("\"{}\"", name) : fmt::format("it is called \"{}\" and", name);
-    if (dot == std::string::npos) return fmt::format("{} belongs at the top level", what);
-    return fmt::format("{} belongs under \"{}\"", what, path.substr(0, dot));
+    const std::string what = name == key ? formatted("\"{}\"", name) : formatted("it is called \"{}\" and", name);
+    if (dot == std::string::npos) return formatted("{} belongs at the top level", what);
+    return formatted("{} belongs under \"{}\"", what, path.substr(0, dot));
 }
 
 } // namespace
@@ -92,13 +91,13 @@ Error unknown_key(std::string_view parent, std::string_view key, const YamlMark&
     const std::string place = elsewhere(key);
     // An exact name in another place says more than a similar one here.
     if (!place.empty()) {
-        return located(mark, fmt::format("unknown key \"{}\"{}", shown(key),
-                                         parent.empty() ? std::string() : fmt::format(" under \"{}\"", parent)))
+        return located(mark, formatted("unknown key \"{}\"{}", shown(key),
+                                         parent.empty() ? std::string() : formatted(" under \"{}\"", parent)))
             .hint(where_it_belongs(key, place));
     }
-    return located(mark, fmt::format("unknown key \"{}\"{}", shown(key),
-                                     near ? fmt::format("; did you mean \"{}\"?", *near) : std::string()))
-        .hint(near ? std::string() : fmt::format("here: {}", join(known, ", ")));
+    return located(mark, formatted("unknown key \"{}\"{}", shown(key),
+                                     near ? formatted("; did you mean \"{}\"?", *near) : std::string()))
+        .hint(near ? std::string() : formatted("here: {}", join(known, ", ")));
 }
 
 } // namespace sandbox::domain

@@ -5,9 +5,8 @@
 #include "domain/names.hpp"
 #include "domain/shown.hpp"
 
+#include "util/format.hpp"
 #include "util/text.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -33,8 +32,8 @@ std::string read_capability(const Field& field) {
     if (std::find(k_capabilities.begin(), k_capabilities.end(), name) != k_capabilities.end()) return name;
     const std::vector<std::string> known(k_capabilities.begin(), k_capabilities.end());
     const auto near = nearest(name, known);
-    throw field.error(fmt::format("unknown capability \"{}\"{}", shown(name),
-                                  near ? fmt::format("; did you mean \"{}\"?", *near) : std::string()));
+    throw field.error(formatted("unknown capability \"{}\"{}", shown(name),
+                                  near ? formatted("; did you mean \"{}\"?", *near) : std::string()));
 }
 
 // A literal that is not UTF-8, which a flag may bring and JSON cannot hold.
@@ -63,7 +62,7 @@ EnvValue read_reference(const Field& field, const DecodeContext& context) {
 std::uint16_t read_port(const Field& field) {
     std::string text = read_scalar(field, "a port");
     if (text.find(':') != std::string::npos) {
-        throw field.error(fmt::format("\"{}\" names a port of the host", shown(text)))
+        throw field.error(formatted("\"{}\" names a port of the host", shown(text)))
             .hint("give the session's port alone: the engine chooses a free one on the host's loopback, "
                   "and `sandbox ports` shows it");
     }
@@ -71,7 +70,7 @@ std::uint16_t read_port(const Field& field) {
     std::uint16_t port = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), port);
     if (failure == std::errc() && end == text.data() + text.size() && port > 0) return port;
-    throw field.error(fmt::format("\"{}\" is not a TCP port from 1 to 65535", shown(text)));
+    throw field.error(formatted("\"{}\" is not a TCP port from 1 to 65535", shown(text)));
 }
 
 } // namespace
@@ -123,7 +122,7 @@ void read_publish(const Field& field, Manifest& manifest) {
         const Field item = element_of(field, i);
         const std::uint16_t port = read_port(item);
         if (std::find(manifest.publish.begin(), manifest.publish.end(), port) != manifest.publish.end()) {
-            throw item.error(fmt::format("port {} is given twice", port));
+            throw item.error(formatted("port {} is given twice", port));
         }
         manifest.publish.push_back(port);
     }

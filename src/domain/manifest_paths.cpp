@@ -2,9 +2,8 @@
 #include "domain/manifest_paths.hpp"
 #include "domain/shown.hpp"
 
+#include "util/format.hpp"
 #include "util/text.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -16,7 +15,7 @@ constexpr std::size_t k_max_path = 4095;
 constexpr std::size_t k_max_name = 255;
 
 Error bad_path(std::string_view path, std::string_view why) {
-    return Error(ErrorCode::usage, fmt::format("path \"{}\" {}", shown(path), why));
+    return Error(ErrorCode::usage, formatted("path \"{}\" {}", shown(path), why));
 }
 
 // The path's names, "." and empty ones left out.
@@ -70,8 +69,8 @@ std::string resolve_host_path(const Field& field, std::string_view path, const s
     const bool is_inside = source.origin == YamlOrigin::flag || is_below(joined.string(), source.base_directory);
     const auto holds = [&](const std::string& directory) { return is_below(joined.string(), directory); };
     if (is_inside || std::any_of(allowed.begin(), allowed.end(), holds)) return joined.string();
-    throw field.error(fmt::format("\"{}\" leaves the manifest's folder", shown(path)))
-        .hint(fmt::format("--allow-path {} lets the manifest read there", shown(joined.parent_path().empty() ? "." : joined.parent_path().string())));
+    throw field.error(formatted("\"{}\" leaves the manifest's folder", shown(path)))
+        .hint(formatted("--allow-path {} lets the manifest read there", shown(joined.parent_path().empty() ? "." : joined.parent_path().string())));
 }
 
 } // namespace sandbox::domain

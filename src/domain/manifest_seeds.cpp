@@ -5,9 +5,8 @@
 #include "domain/shown.hpp"
 #include "domain/units.hpp"
 
+#include "util/format.hpp"
 #include "util/text.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -37,7 +36,7 @@ bool is_tree(Seed::Kind kind) {
 
 std::string seed_path(const Field& field, std::string_view text, Seed::Kind kind) {
     const auto fail = [&](std::string_view why) {
-        return located(field.key_mark, fmt::format("path \"{}\" {}", shown(text), why));
+        return located(field.key_mark, formatted("path \"{}\" {}", shown(text), why));
     };
     std::string path;
     try {
@@ -69,7 +68,7 @@ std::string read_git(const Field& field, const DecodeContext& context) {
     if (is_git_url(text)) return text;
     // Other transports run programs (ext::) or are read by anyone on the way (http, git).
     if (text.find("://") != std::string::npos || text.find("::") != std::string::npos) {
-        throw field.error(fmt::format("\"{}\" is not https, ssh or a local path", shown(text)));
+        throw field.error(formatted("\"{}\" is not https, ssh or a local path", shown(text)));
     }
     return resolve_host_path(field, text, context.allowed_paths);
 }
@@ -102,7 +101,7 @@ std::pair<SourceKey, const YamlNode::Entry*> source_of(const Field& field) {
         const auto* entry = field.node.find(source.name);
         if (entry == nullptr) continue;
         if (found.second != nullptr) {
-            throw located(entry->mark, fmt::format("both {} and {} for \"{}\"", found.first.name, source.name,
+            throw located(entry->mark, formatted("both {} and {} for \"{}\"", found.first.name, source.name,
                                                    shown(field.path)));
         }
         found = {source, entry};
@@ -116,7 +115,7 @@ void read_options(const Field& field, Seed& seed) {
     const auto option = [&](std::string_view name, bool is_allowed) -> const YamlNode::Entry* {
         const auto* entry = field.node.find(name);
         if (entry != nullptr && !is_allowed) {
-            throw located(entry->mark, fmt::format("{}: not for this kind of content", name));
+            throw located(entry->mark, formatted("{}: not for this kind of content", name));
         }
         return entry;
     };
@@ -216,7 +215,7 @@ void check_seeds(const YamlNode& root, std::vector<Seed>& seeds) {
     std::map<std::string_view, Seed::Kind> kinds;
     for (const Seed& seed : seeds) {
         if (!kinds.emplace(seed.path, seed.kind).second) {
-            throw located(mark_of(root, seed.path), fmt::format("\"{}\" is given twice", shown(seed.path)));
+            throw located(mark_of(root, seed.path), formatted("\"{}\" is given twice", shown(seed.path)));
         }
     }
     for (const Seed& seed : seeds) {
@@ -224,7 +223,7 @@ void check_seeds(const YamlNode& root, std::vector<Seed>& seeds) {
         for (std::size_t slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/', slash + 1)) {
             const auto above = kinds.find(path.substr(0, slash));
             if (above == kinds.end() || is_tree(above->second)) continue;
-            throw located(mark_of(root, path), fmt::format("\"{}\" is below \"{}\", which is not a directory",
+            throw located(mark_of(root, path), formatted("\"{}\" is below \"{}\", which is not a directory",
                                                            shown(path), shown(above->first)));
         }
     }

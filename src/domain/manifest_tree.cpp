@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "domain/manifest_tree.hpp"
 
+#include "util/format.hpp"
 #include "util/text.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -73,7 +72,7 @@ YamlNodePtr make_path(const YamlMark& mark, std::string_view path, YamlNodePtr v
 
 YamlNodePtr normalise_manifest(const YamlNodePtr& root) {
     if (!root->is(Kind::map)) {
-        throw located(root->mark, fmt::format("a manifest is a map, and this is {}", kind_name(root->kind)))
+        throw located(root->mark, formatted("a manifest is a map, and this is {}", kind_name(root->kind)))
             .hint("README.md has an example with every section");
     }
     auto normal = std::make_shared<YamlNode>(*root);

@@ -29,8 +29,8 @@ bool is_owner_char(char c) { return c > ' ' && c < '\x7f'; }
 // A refused value may be a megabyte of terminal escapes.
 std::string shown(std::string_view value) {
     constexpr std::size_t k_longest = 80;
-    if (value.size() <= k_longest) return "\"" + printable(value) + "\"";
-    return "\"" + printable(value.substr(0, k_longest)) + "...\" (" + std::to_string(value.size()) + " bytes)";
+    const std::string length = value.size() <= k_longest ? "" : " (" + std::to_string(value.size()) + " bytes)";
+    return "\"" + shortened(value, k_longest) + "\"" + length;
 }
 
 Error refused(std::string_view what, std::string_view value) {

@@ -3,8 +3,7 @@
 
 #include "domain/shown.hpp"
 #include "util/error.hpp"
-
-#include <fmt/format.h>
+#include "util/format.hpp"
 
 #include <algorithm>
 #include <array>
@@ -77,12 +76,12 @@ std::string lower(std::string_view text) {
 }
 
 Error bad_size(std::string_view text, std::string_view why) {
-    return Error(ErrorCode::usage, fmt::format("\"{}\" is not a size: {}", shown(text), why))
+    return Error(ErrorCode::usage, formatted("\"{}\" is not a size: {}", shown(text), why))
         .hint("write a number and a unit: 64KB, 512MB, 1.5GiB (KB is 1000 bytes, KiB and k are 1024)");
 }
 
 Error bad_duration(std::string_view text, std::string_view why) {
-    return Error(ErrorCode::usage, fmt::format("\"{}\" is not a duration: {}", shown(text), why))
+    return Error(ErrorCode::usage, formatted("\"{}\" is not a duration: {}", shown(text), why))
         .hint("write a number and a unit: 250ms, 30s, 5m, 1h30m, 2d");
 }
 
@@ -104,7 +103,7 @@ std::uint64_t duration_part(std::string_view text, const Decimal& number, const 
 
 Error bare_number(std::string_view text) {
     return bad_duration(text, "it has no unit")
-        .hint(fmt::format("write the unit: \"{0}s\" for seconds, \"{0}m\" for minutes", shown(text)));
+        .hint(formatted("write the unit: \"{0}s\" for seconds, \"{0}m\" for minutes", shown(text)));
 }
 
 } // namespace
@@ -118,7 +117,7 @@ std::uint64_t parse_size(std::string_view text) {
     const std::string name = lower(rest);
     const auto* unit = std::find_if(k_size_units.begin(), k_size_units.end(),
                                     [&](const Unit& candidate) { return candidate.name == name; });
-    if (unit == k_size_units.end()) throw bad_size(text, fmt::format("unknown unit \"{}\"", shown(rest)));
+    if (unit == k_size_units.end()) throw bad_size(text, formatted("unknown unit \"{}\"", shown(rest)));
     if (number->has_fraction && unit->factor == 1) throw bad_size(text, "there is no fraction of a byte");
     const std::uint64_t fraction = number->fraction * unit->factor / number->scale;
     if (number->whole > (k_max - fraction) / unit->factor) throw bad_size(text, "it is too big");
@@ -139,7 +138,7 @@ std::chrono::milliseconds parse_duration(std::string_view text) {
         if (name.empty() && rest.empty() && next_unit == k_duration_units.begin()) throw bare_number(text);
         const auto* unit = std::find_if(k_duration_units.begin(), k_duration_units.end(),
                                         [&](const Unit& candidate) { return candidate.name == name; });
-        if (unit == k_duration_units.end()) throw bad_duration(text, fmt::format("unknown unit \"{}\"", shown(name)));
+        if (unit == k_duration_units.end()) throw bad_duration(text, formatted("unknown unit \"{}\"", shown(name)));
         if (unit < next_unit) throw bad_duration(text, "its units are not in falling order");
         if (ended) throw bad_duration(text, "only the last number may have a fraction");
         total += duration_part(text, *number, *unit);
@@ -152,7 +151,7 @@ std::chrono::milliseconds parse_duration(std::string_view text) {
 
 std::uint32_t parse_mode(std::string_view text) {
     const auto bad = [&](std::string_view why) {
-        return Error(ErrorCode::usage, fmt::format("\"{}\" is not a mode: {}", shown(text), why))
+        return Error(ErrorCode::usage, formatted("\"{}\" is not a mode: {}", shown(text), why))
             .hint("write it in octal, as chmod takes it: \"0644\" or \"0755\"");
     };
     std::string_view digits = text;
@@ -173,10 +172,10 @@ std::string format_size(std::uint64_t bytes) {
         {"TiB", 1ULL << 40}, {"TB", 1'000'000'000'000}, {"GiB", 1ULL << 30}, {"GB", 1'000'000'000},
         {"MiB", 1ULL << 20}, {"MB", 1'000'000}, {"KiB", 1ULL << 10}, {"KB", 1'000},
     }};
-    std::string best = fmt::format("{}B", bytes);
+    std::string best = formatted("{}B", bytes);
     for (const Unit& unit : units) {
         if (bytes % unit.factor != 0) continue;
-        std::string candidate = fmt::format("{}{}", bytes / unit.factor, unit.name);
+        std::string candidate = formatted("{}{}", bytes / unit.factor, unit.name);
         if (candidate.size() < best.size()) best = std::move(candidate);
     }
     return best;
@@ -187,7 +186,7 @@ std::string format_duration_exact(std::chrono::milliseconds duration) {
     if (left == 0) return "0";
     std::string text;
     for (const Unit& unit : k_duration_units) {
-        if (left >= unit.factor) text += fmt::format("{}{}", left / unit.factor, unit.name);
+        if (left >= unit.factor) text += formatted("{}{}", left / unit.factor, unit.name);
         left %= unit.factor;
     }
     return text;

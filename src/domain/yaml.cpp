@@ -4,9 +4,9 @@
 #include "domain/yaml.hpp"
 
 #include "domain/shown.hpp"
+#include "util/format.hpp"
 #include "util/text.hpp"
 
-#include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/mark.h>
@@ -120,7 +120,7 @@ class TreeBuilder final : public YAML::EventHandler {
             const std::string_view name = tag.substr(k_tag_prefix.size());
             if (name == expected || (name == "binary" && expected == "str")) return name;
         }
-        throw located(to_mark(mark), fmt::format("unknown tag \"{}\"", shown(tag)))
+        throw located(to_mark(mark), formatted("unknown tag \"{}\"", shown(tag)))
             .hint("only !!str and !!binary have a meaning here; values are read from their text");
     }
 
@@ -135,7 +135,7 @@ class TreeBuilder final : public YAML::EventHandler {
         m_total.nodes += weight.nodes;
         m_total.bytes += weight.bytes;
         if (m_stack.size() + weight.depth > k_max_depth) {
-            throw located(to_mark(mark), fmt::format("nested more than {} levels deep", k_max_depth));
+            throw located(to_mark(mark), formatted("nested more than {} levels deep", k_max_depth));
         }
         if (m_total.nodes > k_max_nodes || m_total.bytes > k_max_bytes) {
             throw located(to_mark(mark), "the document is too big once its aliases are expanded");
@@ -180,7 +180,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
     static void take_key(Open& level, const YamlNode& key, const YamlMark& mark) {
         if (!key.is(YamlNode::Kind::scalar)) {
-            throw located(mark, fmt::format("a key must be text, not {}", kind_name(key.kind)));
+            throw located(mark, formatted("a key must be text, not {}", kind_name(key.kind)));
         }
         if (key.plain && key.text == "<<") {
             throw located(mark, "merge keys (<<) are not read")
@@ -188,7 +188,7 @@ class TreeBuilder final : public YAML::EventHandler {
         }
         const auto [first, is_new] = level.keys.emplace(key.text, mark);
         if (!is_new) {
-            throw located(mark, fmt::format("double key \"{}\", first given in line {}", shown(key.text),
+            throw located(mark, formatted("double key \"{}\", first given in line {}", shown(key.text),
                                             first->second.line + 1));
         }
         level.key = key.text;

@@ -3,9 +3,8 @@
 #include "domain/manifest_json.hpp"
 #include "domain/yaml.hpp"
 
+#include "util/format.hpp"
 #include "util/text.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
@@ -47,7 +46,7 @@ std::string excerpt(std::string_view line, std::size_t column) {
     while (from > 0 && is_continuation(line[from])) --from;
     const std::string before = printable(line.substr(from, column - from));
     const std::string after = printable(line.substr(column, k_shown_line - (column - from)));
-    return fmt::format("\n  {}{}\n  {}^", before, after, std::string(characters(before), ' '));
+    return formatted("\n  {}{}\n  {}^", before, after, std::string(characters(before), ' '));
 }
 
 YamlMark mark_at(const std::shared_ptr<const YamlSource>& source, std::size_t offset) {
@@ -86,13 +85,13 @@ std::optional<std::uint32_t> unicode_escape(std::string_view text) {
 Error located(const YamlMark& mark, std::string_view message) {
     if (mark.source == nullptr) return Error(ErrorCode::manifest_invalid, std::string(message));
     const YamlSource& source = *mark.source;
-    if (source.origin == YamlOrigin::flag) return Error(ErrorCode::usage, fmt::format("{}: {}", source.name, message));
+    if (source.origin == YamlOrigin::flag) return Error(ErrorCode::usage, formatted("{}: {}", source.name, message));
     if (source.origin == YamlOrigin::stored) {
-        return Error(ErrorCode::manifest_invalid, fmt::format("{}: {}", source.name, message));
+        return Error(ErrorCode::manifest_invalid, formatted("{}: {}", source.name, message));
     }
     const std::string_view line = line_of(source.text, mark.line);
     const std::size_t column = characters(line.substr(0, std::min(mark.column, line.size()))) + 1;
-    return Error(ErrorCode::manifest_invalid, fmt::format("{}:{}:{}: {}{}", source.name, mark.line + 1, column, message,
+    return Error(ErrorCode::manifest_invalid, formatted("{}:{}:{}: {}{}", source.name, mark.line + 1, column, message,
                                                           excerpt(line, mark.column)));
 }
 
@@ -112,7 +111,7 @@ void check_yaml_text(const std::shared_ptr<const YamlSource>& source) {
     });
     if (bad == text.end()) return;
     throw located(mark_at(source, static_cast<std::size_t>(bad - text.begin())),
-                  fmt::format("control character 0x{:02x}, which YAML does not allow", static_cast<unsigned char>(*bad)))
+                  formatted("control character 0x{:02x}, which YAML does not allow", static_cast<unsigned char>(*bad)))
         .hint("write it as an escape in double quotes, or binary content as {base64: ...}");
 }
 
@@ -128,7 +127,7 @@ std::string with_joined_surrogates(std::string_view text) {
         const auto high = unicode_escape(text);
         const auto low = high && text.size() >= 12 ? unicode_escape(text.substr(6)) : std::nullopt;
         if (low && *high >= 0xD800 && *high < 0xDC00 && *low >= 0xDC00 && *low < 0xE000) {
-            joined += fmt::format("\\U{:08X}", 0x10000 + ((*high - 0xD800) << 10) + (*low - 0xDC00));
+            joined += formatted("\\U{:08X}", 0x10000 + ((*high - 0xD800) << 10) + (*low - 0xDC00));
             text.remove_prefix(12);
             continue;
         }

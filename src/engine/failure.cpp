@@ -11,6 +11,9 @@
 namespace sandbox::engine {
 namespace {
 
+// An engine behind a proxy may answer with a page; two screens of it say enough.
+constexpr std::size_t k_longest_message = 4096;
+
 constexpr std::string_view k_space_hint = "free space where the engine keeps its data";
 constexpr std::string_view k_port_hint = "another program listens on that port";
 constexpr std::string_view k_image_hint =
@@ -80,7 +83,7 @@ bool is_absent(const Response& response, std::string_view kind) {
 
 std::string failure_text(const Response& response) {
     const auto message = parse_error_message(response.body);
-    if (message && !message->empty()) return printable(*message);
+    if (message && !message->empty()) return shortened(*message, k_longest_message);
     std::string text = "HTTP status " + std::to_string(response.status);
     // A proxy's page, or an engine that is shutting down: the first words are all there is.
     if (!response.body.empty()) text += ": " + printable(std::string_view(response.body).substr(0, 200));

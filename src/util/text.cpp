@@ -148,6 +148,15 @@ std::string printable(std::string_view bytes) {
     return text;
 }
 
+std::string quoted(std::string_view bytes) { return "\"" + printable(bytes) + "\""; }
+
+std::string shortened(std::string_view bytes, std::size_t most) {
+    if (bytes.size() <= most) return printable(bytes);
+    std::size_t end = most;
+    while (end > 0 && (static_cast<unsigned char>(bytes[end]) & 0xC0) == 0x80) --end;
+    return printable(bytes.substr(0, end)) + "...";
+}
+
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
     const std::string* best = nullptr;
     std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;

@@ -23,6 +23,10 @@ bool is_valid_utf8(std::string_view bytes);
 std::string to_valid_utf8(std::string_view bytes);
 // Safe to show on a terminal: valid UTF-8 with control characters (newline and tab included) as \n, \t, \x1b.
 std::string printable(std::string_view bytes);
+// The same in double quotes, as a name or a path stands in a message.
+std::string quoted(std::string_view bytes);
+// printable(), cut after `most` bytes at the start of a character, with "..." where something was cut.
+std::string shortened(std::string_view bytes, std::size_t most);
 // The candidate nearest to `word` by edit distance, when it is near enough to be a likely misspelling.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 std::vector<std::string> split(std::string_view text, char separator);

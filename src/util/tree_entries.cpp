@@ -12,8 +12,6 @@
 namespace sandbox {
 namespace {
 
-std::string quoted(std::string_view path) { return "\"" + printable(path) + "\""; }
-
 // What is at an entry's name and cannot be replaced by a file or a link is a conflict.
 void check_replaceable(int directory, const std::string& name, std::string_view path) {
     struct stat info {};

@@ -81,8 +81,6 @@ std::string parent_of(std::string_view path) {
     return slash == 0 ? "/" : std::string(path.substr(0, slash));
 }
 
-std::string quoted(std::string_view path) { return "\"" + printable(path) + "\""; }
-
 Fd open_parent(const PathBase& base, const std::string& path, bool make) {
     const std::string parent = parent_of(path);
     Fd directory = base.open(parent, k_path_directory);

@@ -20,8 +20,6 @@ constexpr const char* k_replaced = "replaced";
 // A merge of more entries than this is still checked beforehand, but can no longer be undone as a whole.
 constexpr std::size_t k_max_steps = 100'000;
 
-std::string quoted(std::string_view path) { return "\"" + printable(path) + "\""; }
-
 std::optional<struct stat> look(int directory, const std::string& name) {
     struct stat info {};
     if (::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) return info;

@@ -21,8 +21,6 @@ constexpr std::size_t k_max_unsized = 4 << 20;
 // O_NONBLOCK: if the name became a named pipe since it was looked at, open must not wait for a writer.
 constexpr int k_file_flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
-std::string quoted(std::string_view path) { return "\"" + printable(path) + "\""; }
-
 TreeRecord record_of(const struct stat& info, TreeType type, std::uint32_t mode_mask) {
     TreeRecord record;
     record.type = type;
