@@ -5,6 +5,7 @@
 #include "app/sessions.hpp"
 #include "util/error.hpp"
 #include "util/text.hpp"
+#include "util/tree_path.hpp"
 
 #include <cerrno>
 #include <climits>
@@ -14,18 +15,6 @@
 
 namespace sandbox::app {
 namespace {
-
-std::string without_trailing_slashes(std::string path) {
-    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-    return path;
-}
-
-bool names_contents(std::string_view path) { return path == "." || path.ends_with("/."); }
-
-std::string base_name(const std::string& path) {
-    const std::string trimmed = without_trailing_slashes(path);
-    return trimmed.substr(trimmed.rfind('/') + 1);
-}
 
 std::string resolve_link(const std::string& path) {
     const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), ::free);
@@ -39,14 +28,14 @@ channel::TransferStats put(const channel::Link& link, const Location& source, co
     struct stat info{};
     if (::lstat(source.path.c_str(), &info) != 0) throw errno_error(printable(source.path));
     std::string path = source.path;
-    const std::string name = base_name(path);
+    std::string name = base_name(path);
     // A trailing slash on a link means what it points to, as for every program that opens it.
     if (S_ISLNK(info.st_mode) && (options.follow_link || path.ends_with('/'))) path = resolve_link(path);
     channel::PutOptions put_options;
     put_options.target = target.path;
     put_options.target_must_be_directory = target.path.ends_with('/');
     put_options.max_file = max_file;
-    if (!names_contents(source.path)) put_options.source_name = name == ".." || name.empty() ? base_name(resolve_link(path)) : name;
+    if (!means_contents(source.path)) put_options.source_name = name.empty() ? base_name(resolve_link(path)) : std::move(name);
     return channel::put_tree(link, path, put_options);
 }
 
