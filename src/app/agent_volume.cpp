@@ -34,7 +34,8 @@ void make_volume(const state::Store& store, engine::Client& engine, const std::s
     try {
         engine.create_volume(name, {{domain::k_label_instance, store.instance()},
                                     {domain::k_label_owner, "sandbox"},
-                                    {domain::k_label_role, domain::k_role_agent}});
+                                    {domain::k_label_role, domain::k_role_agent},
+                                    {domain::k_label_expires, domain::k_expires_never}});
     } catch (const Error& error) {
         if (error.code() != ErrorCode::exists) throw;
     }

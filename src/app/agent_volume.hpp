@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The read-only volume that brings the agent into every container: made and filled once for each engine and agent
 // version, and checked before each start.
+//
+//   const std::string volume = ensure_agent_volume(context, engine, engine.info(), image);
 #pragma once
 
 #include "app/context.hpp"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a manifest to what the engine is asked for: a pure function, so that the defaults that keep a session in can be
 // tested without an engine.
+//
+//   engine.create_container(container_spec({row, manifest, instance, agent_volume, directory, seccomp, network}));
 #pragma once
 
 #include "domain/manifest.hpp"

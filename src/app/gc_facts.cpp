@@ -122,6 +122,7 @@ void Gatherer::visit_engines() {
             visit(key, m_context.engine_of(key.first, key.second));
         } catch (const Error& error) {
             m_warnings.push_back(error.message() + "; its sessions are left alone");
+            m_facts.engines_answered = false;
             m_engines.try_emplace(key);
         }
     }
@@ -130,6 +131,7 @@ void Gatherer::visit_engines() {
         visit({engine.endpoint().url, engine.id()}, engine);
     } catch (const Error& error) {
         m_warnings.push_back(error.message());
+        m_facts.engines_answered = false;
     }
     // The ages of objects are by their engine's clock: add_objects() moves them to ours.
     m_facts.engine_now_ms = m_facts.now_ms;

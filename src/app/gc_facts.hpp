@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What gc looks at before it plans: the rows, each engine's objects with our label, and what lies in the state
 // directory.
+//
+//   const auto plan = domain::plan_gc(gather_gc_facts(context, warnings), policy);
 #pragma once
 
 #include "app/context.hpp"

@@ -7,10 +7,16 @@
 #include "util/time.hpp"
 
 namespace sandbox::app {
+namespace {
+
+constexpr std::int64_t k_most_use_ms = 10 * 60 * 1000; // one upload of an agent, or a look at an image
+
+} // namespace
 
 HelperContainer::HelperContainer(Context& context, engine::Client& engine, const std::string& image,
                                  const std::string& volume, const std::string& target, const std::string& session)
     : m_engine(engine) {
+    const std::int64_t now = wall_now_ms();
     engine::ContainerSpec spec;
     spec.name = "sandbox-helper-" + random_hex(6);
     spec.image = image;
@@ -19,7 +25,8 @@ HelperContainer::HelperContainer(Context& context, engine::Client& engine, const
     spec.labels = {{domain::k_label_instance, context.store().instance()},
                    {domain::k_label_owner, context.owner()},
                    {domain::k_label_role, domain::k_role_helper},
-                   {domain::k_label_created, format_rfc3339(wall_now_ms())}};
+                   {domain::k_label_created, format_rfc3339(now)},
+                   {domain::k_label_expires, format_rfc3339(now + k_most_use_ms)}};
     if (!session.empty()) spec.labels[domain::k_label_session] = session;
     engine::Mount mount;
     mount.source = volume;

@@ -10,7 +10,9 @@ std::string network_for(Context& context, engine::Client& engine, domain::Networ
     constexpr const char* k_name = "sandbox-bridge";
     engine.ensure_network(k_name, {{"com.docker.network.bridge.enable_icc", "false"}},
                           {{domain::k_label_instance, context.store().instance()},
-                           {domain::k_label_role, domain::k_role_network}});
+                           {domain::k_label_owner, "sandbox"},
+                           {domain::k_label_role, domain::k_role_network},
+                           {domain::k_label_expires, domain::k_expires_never}});
     return k_name;
 }
 

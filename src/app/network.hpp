@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one network that `network: bridge` means: shared by all sessions of an engine, with traffic between containers
 // off (on the default bridge sessions reach each other), and never one for each session, whose pool runs out.
+//
+//   spec.network = network_for(context, engine, manifest.network.mode);
 #pragma once
 
 #include "app/context.hpp"

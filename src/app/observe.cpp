@@ -6,7 +6,9 @@
 #include "util/time.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
+#include <thread>
 #include <utility>
 
 namespace sandbox::app {
@@ -14,7 +16,8 @@ namespace {
 
 using state::SessionState;
 
-constexpr Milliseconds k_agents_deadline{1000}; // for all agents together
+constexpr Milliseconds k_agents_deadline{1000}; // for all on sockets together, for each over a bridge
+constexpr std::size_t k_most_bridges_at_once = 8;
 
 // One list call for each engine, however many sessions it has.
 class Engines {
@@ -55,24 +58,42 @@ class Engines {
     std::map<std::pair<std::string, std::string>, std::optional<std::map<std::string, engine::ContainerInfo>>> m_known;
 };
 
-void ask_agents(Context& context, std::vector<SessionView>& views) {
+std::vector<SessionView*> running_over(state::ChannelKind channel, std::vector<SessionView>& views) {
+    std::vector<SessionView*> found;
+    for (auto& view : views) {
+        if (view.state == SessionState::running && view.row.channel == channel) found.push_back(&view);
+    }
+    return found;
+}
+
+void ask_over_sockets(Context& context, const std::vector<SessionView*>& views) {
     std::vector<std::string> directories;
-    std::vector<SessionView*> asked;
-    for (auto& view : views) {
-        if (view.state != SessionState::running || view.row.channel != state::ChannelKind::socket) continue;
-        directories.push_back(context.lookup().session_directory(view.row.id));
-        asked.push_back(&view);
-    }
+    for (const auto* view : views) directories.push_back(context.lookup().session_directory(view->row.id));
     const auto answers = channel::status_many(directories, k_agents_deadline);
-    for (std::size_t i = 0; i < asked.size(); ++i) asked[i]->agent = answers[i];
-    for (auto& view : views) {
-        if (view.state != SessionState::running || view.row.channel != state::ChannelKind::bridge) continue;
-        try {
-            view.agent = channel::status(link_to(context, view.row), k_agents_deadline);
-        } catch (const Error&) {
-            // The container's state is known all the same; what only the agent knows stays absent.
-        }
+    for (std::size_t i = 0; i < views.size(); ++i) views[i]->agent = answers[i];
+}
+
+// Each takes an engine exec: several at a time, and a client for each, since a client is for one thread.
+void ask_over_bridges(Context& context, const std::vector<SessionView*>& views) {
+    std::vector<std::string> directories;
+    std::vector<engine::Client> clients;
+    for (const auto* view : views) {
+        directories.push_back(context.lookup().session_directory(view->row.id));
+        clients.emplace_back(context.engine_of(view->row.endpoint, view->row.engine_id).endpoint());
     }
+    std::atomic<std::size_t> next = 0;
+    const auto ask = [&] {
+        for (std::size_t i; (i = next++) < views.size();) {
+            try {
+                const auto link = bridge_link(directories[i], views[i]->row, [&]() -> engine::Client& { return clients[i]; });
+                views[i]->agent = channel::status(link, k_agents_deadline);
+            } catch (const Error&) {
+                // The container's state is known all the same; what only the agent knows stays absent.
+            }
+        }
+    };
+    std::vector<std::jthread> workers;
+    for (std::size_t i = 0; i < std::min(views.size(), k_most_bridges_at_once); ++i) workers.emplace_back(ask);
 }
 
 } // namespace
@@ -109,7 +130,8 @@ std::vector<SessionView> observe(Context& context, std::vector<state::SessionRow
         view.row = std::move(row);
         views.push_back(std::move(view));
     }
-    ask_agents(context, views);
+    ask_over_sockets(context, running_over(state::ChannelKind::socket, views));
+    ask_over_bridges(context, running_over(state::ChannelKind::bridge, views));
     for (auto& view : views) {
         if (view.agent && view.agent->idle_left_ms >= 0) view.idle_left_ms = view.agent->idle_left_ms;
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a manifest brings from the host: environment values and files. References are resolved and opened before the
 // first effect, so that a missing file costs nothing; contents go over the channel, never into the container's config.
+//
+//   check_sources(manifest.seeds, roots); ... plant(link, manifest.seeds);
 #pragma once
 
 #include "channel/agent_client.hpp"

@@ -61,10 +61,12 @@ std::unique_ptr<Stream> open_bridge(engine::Client& engine, std::string_view con
 channel::Link link_to(Context& context, const state::SessionRow& row) {
     const std::string directory = context.lookup().session_directory(row.id);
     if (row.channel == state::ChannelKind::socket) return channel::socket_link(directory);
-    auto dial = [&context, row]() -> std::unique_ptr<Stream> {
-        return open_bridge(context.engine_of(row.endpoint, row.engine_id), row.container_id);
-    };
-    return {dial, read_secret(directory)};
+    return bridge_link(directory, row, [&context, row]() -> engine::Client& { return context.engine_of(row.endpoint, row.engine_id); });
+}
+
+channel::Link bridge_link(const std::string& session_directory, const state::SessionRow& row, std::function<engine::Client&()> engine) {
+    auto dial = [id = row.container_id, engine = std::move(engine)] { return open_bridge(engine(), id); };
+    return {dial, read_secret(session_directory)};
 }
 
 void explain_unreachable(Context& context, const state::SessionRow& row, const Error& cause) {

@@ -8,6 +8,7 @@
 #include "channel/agent_client.hpp"
 #include "util/error.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,6 +25,8 @@ state::SessionRow find_open_session(const state::Store& store, const std::string
 std::unique_ptr<Stream> open_bridge(engine::Client& engine, std::string_view container_id);
 // How to reach the session's agent: its socket, or an engine exec.
 channel::Link link_to(Context& context, const state::SessionRow& row);
+// The same over an engine exec, by a client of the caller's choice, asked for at each new connection.
+channel::Link bridge_link(const std::string& session_directory, const state::SessionRow& row, std::function<engine::Client&()> engine);
 // Why a session whose agent did not answer cannot be reached, by asking the engine: throws session_gone when its container is gone or stopped,
 // session_unreachable otherwise.
 [[noreturn]] void explain_unreachable(Context& context, const state::SessionRow& row, const Error& cause);

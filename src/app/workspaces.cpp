@@ -17,7 +17,8 @@ engine::Labels workspace_labels(const state::Store& store, const WorkspaceRow& w
                           {domain::k_label_owner, workspace.owner},
                           {domain::k_label_role, domain::k_role_workspace},
                           {domain::k_label_workspace, workspace.id},
-                          {domain::k_label_created, format_rfc3339(workspace.created_ms)}};
+                          {domain::k_label_created, format_rfc3339(workspace.created_ms)},
+                          {domain::k_label_expires, domain::k_expires_never}};
     for (const auto& [key, value] : workspace.labels) labels[domain::k_label_user_prefix + key] = value;
     return labels;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Persistent workspaces: who may open which volume, and the administrative path for the retained ones.
+//
+//   const bool is_new = open_workspace(context, engine, engine_id, manifest, row); ... check_lease(store, engine, row);
 #pragma once
 
 #include "app/context.hpp"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What users of docker, kubectl and git type first, and what to type here instead.
+//
+//   if (const auto hint = hint_for_verb("logs")) error.hint(*hint);
 #pragma once
 
 #include <optional>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options that several commands share, so that they are spelled and described once.
+//
+//   std::vector<Option> ps_options() { return {label_option(), all_owners_option(), ...}; }
 #pragma once
 
 #include "cli/command.hpp"

@@ -118,10 +118,17 @@ void plan_tombstones(const GcFacts& facts, const GcPolicy& policy, std::vector<G
     }
 }
 
-void plan_leftovers(const GcFacts& facts, const GcPolicy& policy, std::vector<GcItem>& plan) {
+void plan_leftovers(const GcFacts& facts, const GcPolicy& policy, const std::set<std::string>& ended_sessions,
+                    std::vector<GcItem>& plan) {
     if (policy.owner) return; // nobody knows whose a directory without a row was
+    if (!facts.engines_answered) return;
+    // A container whose row was lost is reached through its directory again once the row is repaired.
+    std::set<std::string> alive;
+    for (const auto& object : facts.objects) {
+        if (object.kind == GcObject::Kind::container && !ended_sessions.contains(object.session)) alive.insert(object.session);
+    }
     for (const auto& leftover : facts.leftovers) {
-        if (leftover.locked || !is_older_than(facts.now_ms, leftover.modified_ms, policy.orphan_grace_ms)) continue;
+        if (leftover.locked || alive.contains(leftover.session) || !is_older_than(facts.now_ms, leftover.modified_ms, policy.orphan_grace_ms)) continue;
         plan.push_back({Action::remove_leftover, Why::leftover, leftover.session, {}});
     }
 }
@@ -162,7 +169,7 @@ std::vector<GcItem> plan_gc(const GcFacts& facts, const GcPolicy& policy) {
     plan_volumes(facts, policy, ended, plan);
     plan_workspaces(facts, policy, plan);
     plan_tombstones(facts, policy, plan);
-    plan_leftovers(facts, policy, plan);
+    plan_leftovers(facts, policy, ended, plan);
     return plan;
 }
 

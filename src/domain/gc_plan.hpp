@@ -70,6 +70,7 @@ struct GcFacts {
     std::int64_t now_ms = 0;        // wall
     std::int64_t engine_now_ms = 0; // the engine's clock; 0: unknown
     bool on_its_machine = true;     // false: no orphan is touched
+    bool engines_answered = true;   // all of them: only then is it known which sessions have a container
     std::vector<GcSession> sessions;
     std::vector<GcObject> objects;
     std::vector<GcWorkspace> workspaces;

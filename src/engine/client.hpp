@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client of the Docker Engine API over a unix socket (tcp and tls later), with a deadline on every connect and header, typed
+// A client of the Docker Engine API over a unix socket or tcp, with a deadline on every connect and header, typed
 // requests and answers, and "absent" only for a 404 about that very object.
 //
 //   Client engine(Endpoint::resolve(flag_value));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the state keeps of a session and a workspace, and the states they pass through.
+//
+//   if (is_closed(row.state)) say(state_name(row.state));
 #pragma once
 
 #include <cstdint>

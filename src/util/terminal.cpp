@@ -3,6 +3,7 @@
 
 #include "util/error.hpp"
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <sys/ioctl.h>
@@ -15,7 +16,11 @@ namespace {
 int g_raw_fd = -1;
 termios g_cooked{};
 termios g_raw{};
-struct sigaction g_previous {};
+
+// Those that end a program unless it blocks them, as an exec does once it runs.
+constexpr std::array k_fatal{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGABRT};
+struct sigaction g_previous_stop {};
+std::array<struct sigaction, k_fatal.size()> g_previous_fatal{};
 
 void on_stop(int) {
     const int saved_errno = errno;
@@ -24,6 +29,12 @@ void on_stop(int) {
     // Here again after SIGCONT.
     ::tcsetattr(g_raw_fd, TCSADRAIN, &g_raw);
     errno = saved_errno;
+}
+
+void on_fatal(int signal) {
+    ::tcsetattr(g_raw_fd, TCSADRAIN, &g_cooked);
+    // The default action is set again (SA_RESETHAND), and takes effect when this handler returns.
+    ::raise(signal);
 }
 
 } // namespace
@@ -45,12 +56,20 @@ RawTty::RawTty(int fd) {
     struct sigaction action {};
     action.sa_handler = on_stop;
     action.sa_flags = SA_RESTART;
-    ::sigaction(SIGTSTP, &action, &g_previous);
+    ::sigaction(SIGTSTP, &action, &g_previous_stop);
+    action.sa_handler = on_fatal;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    for (std::size_t i = 0; i < k_fatal.size(); ++i) {
+        ::sigaction(k_fatal[i], nullptr, &g_previous_fatal[i]);
+        // What the caller has this program ignore (nohup) stays ignored.
+        if (g_previous_fatal[i].sa_handler == SIG_DFL) ::sigaction(k_fatal[i], &action, nullptr);
+    }
 }
 
 RawTty::~RawTty() {
-    ::sigaction(SIGTSTP, &g_previous, nullptr);
     ::tcsetattr(g_raw_fd, TCSADRAIN, &g_cooked);
+    ::sigaction(SIGTSTP, &g_previous_stop, nullptr);
+    for (std::size_t i = 0; i < k_fatal.size(); ++i) ::sigaction(k_fatal[i], &g_previous_fatal[i], nullptr);
     g_raw_fd = -1;
 }
 

@@ -19,7 +19,7 @@ struct TerminalSize {
 TerminalSize terminal_size(int fd);
 
 // Raw mode for the scope's length. Stopping the program (SIGTSTP) gives the terminal back and continuing takes it
-// again. One at a time in a process.
+// again; a signal that ends the program gives it back first. One at a time in a process.
 class RawTty {
   public:
     // Throws Error when `fd` is not a terminal.

@@ -49,6 +49,7 @@ class Model:
         self.execs = {}       # id -> dict
         # Called with a container that was started: a test may play the agent here.
         self.on_start = lambda container: None
+        self.asked = []  # every container spec that came, in order
         # Called with (container, exec's create body); returns (stdout, stderr, exit status).
         self.run_exec = lambda container, spec: (b"", b"", 0)
 
@@ -64,6 +65,7 @@ class Model:
         return None
 
     def create_container(self, name, spec):
+        self.asked.append(spec)
         if self._image(spec["Image"]) is None:
             return error(404, f"No such image: {spec['Image']}")
         if name and self.find(name):

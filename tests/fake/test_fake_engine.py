@@ -51,6 +51,17 @@ def test_what_create_asks_for(fake, sb):
     assert "hunter2" not in json.dumps(seen)
 
 
+def test_everything_carries_the_labels_that_can_rebuild_the_state(fake, sb):
+    """Law 2, also for what lives for a moment only, or for ever."""
+    create(sb)
+    roles = set()
+    volumes = [volume["Labels"] for volume in fake.model.volumes.values()]
+    for labels in [spec["Labels"] for spec in fake.model.asked] + volumes:
+        roles.add(labels["sandbox.role"])
+        assert {"sandbox.instance", "sandbox.owner", "sandbox.expires"} <= set(labels), labels
+    assert {"session", "helper", "agent"} <= roles
+
+
 # F2: every step may fail, the roll-back's own steps included.
 
 def calls_of_a_create(fake, sb):

@@ -36,7 +36,7 @@ def test_law_2_labels_can_rebuild_the_state(sb, engine):
         if mount["Type"] == "volume" and mount["Destination"] == "/workspace":
             assert keys <= set(engine.volume(mount["Name"])["Labels"])
     (volume,) = [v for v in engine.volumes({"sandbox.instance": sb.instance, "sandbox.workspace": "kept"})]
-    assert {"sandbox.instance", "sandbox.owner", "sandbox.role"} <= set(volume["Labels"])
+    assert keys - {"sandbox.session"} <= set(volume["Labels"]) and volume["Labels"]["sandbox.expires"] == "never"
     # A lost state directory is not a licence to delete: within their grace the objects stay.
     for name in ("state.db", "state.db-wal", "state.db-shm"):
         (sb.state_dir / name).unlink(missing_ok=True)

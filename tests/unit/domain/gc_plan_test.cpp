@@ -297,6 +297,20 @@ TEST_CASE("gc: leftovers below the state directory") {
     CHECK(told(facts, only_owner("uid:0")).empty());
 }
 
+TEST_CASE("gc: the directory of a session whose row is lost stays as long as its container may be there") {
+    GcFacts facts = at_rest();
+    facts.leftovers = {{"sgone", false, k_now - k_day}};
+    facts.engines_answered = false;
+    CHECK(told(facts).empty());
+    facts.engines_answered = true;
+    facts.objects = {stray(GcObject::Kind::container, "c1")};
+    facts.objects[0].running = true;
+    facts.objects[0].expires_ms = k_now + k_day;
+    CHECK(told(facts).empty());
+    facts.objects[0].running = false;
+    CHECK(told(facts) == "remove_container orphan c1, remove_leftover leftover sgone");
+}
+
 TEST_CASE("gc: an owner narrows everything, by its exact name") {
     GcFacts facts = at_rest();
     facts.sessions = {healthy("s1"), healthy("s2"), healthy("s3")};
