@@ -60,13 +60,22 @@ std::unique_ptr<Stream> open_bridge(engine::Client& engine, std::string_view con
 
 channel::Link link_to(Context& context, const state::SessionRow& row) {
     const std::string directory = context.lookup().session_directory(row.id);
-    if (row.channel == state::ChannelKind::socket) return channel::socket_link(directory);
-    return bridge_link(directory, row, [&context, row]() -> engine::Client& { return context.engine_of(row.endpoint, row.engine_id); });
+    channel::Link link = row.channel == state::ChannelKind::socket
+                             ? channel::socket_link(directory)
+                             : bridge_link(directory, row, [&context, row]() -> engine::Client& {
+                                   return context.engine_of(row.endpoint, row.engine_id);
+                               });
+    link.on_silence = [&context, row] {
+        const auto container = context.engine_of(row.endpoint, row.engine_id).inspect_container(row.container_id);
+        if (container && container->running && !container->paused) return;
+        throw Error(ErrorCode::session_unreachable, "its container does not run"); // explain_unreachable() says why
+    };
+    return link;
 }
 
 channel::Link bridge_link(const std::string& session_directory, const state::SessionRow& row, std::function<engine::Client&()> engine) {
     auto dial = [id = row.container_id, engine = std::move(engine)] { return open_bridge(engine(), id); };
-    return {dial, read_secret(session_directory)};
+    return {dial, read_secret(session_directory), {}};
 }
 
 void explain_unreachable(Context& context, const state::SessionRow& row, const Error& cause) {

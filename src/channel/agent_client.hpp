@@ -26,6 +26,9 @@ namespace sandbox::channel {
 struct Link {
     std::function<std::unique_ptr<Stream>()> dial; // throws session_unreachable
     std::string secret;                            // bridge only: keys the HMAC over the agent's nonce
+    // Called when a new connection has got no hello for a moment: throws session_unreachable when it never will (the container is
+    // frozen, or gone). When it returns, the machine is busy, and the hello is waited for ten times as long.
+    std::function<void()> on_silence{};
 };
 // The link over <session_directory>/agent.sock. Works for paths longer than sun_path. dial() throws
 // session_unreachable when nothing listens (the session is gone or going).

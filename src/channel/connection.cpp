@@ -51,6 +51,20 @@ void try_write(agent::FramedStream& connection, std::string_view bytes) {
     }
 }
 
+bool is_silent_for(agent::FramedStream& connection, Milliseconds time) {
+    pollfd readable{connection.fd(), POLLIN, 0};
+    return !connection.stream().buffered() && ::poll(&readable, 1, static_cast<int>(time.count())) == 0;
+}
+
+agent::HelloMessage await_hello(agent::FramedStream& connection, const Link& link, std::optional<Milliseconds> patience) {
+    const std::int64_t start = boot_now_ms();
+    const Milliseconds first = hello_patience(link);
+    const Milliseconds longest = link.on_silence ? k_longest_hello_patience : first;
+    const Milliseconds whole = std::min(longest, patience.value_or(longest));
+    if (whole > first && is_silent_for(connection, first)) link.on_silence();
+    return read_hello(connection, start + whole.count());
+}
+
 } // namespace
 
 Fd open_directory(const std::string& path) { return Fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)); }
@@ -66,7 +80,7 @@ int connect_in(int fd, int directory, std::string_view name) {
 }
 
 Link socket_link(const std::string& session_directory) {
-    return {[session_directory] { return dial_socket(session_directory); }, {}};
+    return {[session_directory] { return dial_socket(session_directory); }, {}, {}};
 }
 
 Error broken_protocol(std::string_view what) {
@@ -123,14 +137,13 @@ Milliseconds hello_patience(const Link& link) { return link.secret.empty() ? k_h
 agent::FramedStream open_connection(const Link& link, agent::Operation operation, std::string_view request,
                                     std::optional<Milliseconds> patience) {
     agent::FramedStream connection(link.dial());
-    const std::int64_t until = boot_now_ms() + patience.value_or(hello_patience(link)).count();
     agent::OpenMessage open{agent::k_protocol_version, operation, {}};
     if (link.secret.empty()) {
         try_write(connection, agent::encode(open).append(request));
-        read_hello(connection, until);
+        await_hello(connection, link, patience);
         return connection;
     }
-    const agent::HelloMessage hello = read_hello(connection, until);
+    const agent::HelloMessage hello = await_hello(connection, link, patience);
     open.proof = as_view(agent::open_proof(link.secret, hello.nonce, operation));
     try_write(connection, agent::encode(open).append(request));
     return connection;

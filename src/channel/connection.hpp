@@ -16,15 +16,16 @@ namespace sandbox::channel {
 // In the session's directory; the agent accepts on it.
 inline constexpr std::string_view k_agent_socket = "agent.sock";
 
-// An agent answers within milliseconds, under load too; one that does not is frozen. Over a bridge, the engine first has to
-// start the bridge's program, and refuses to in a frozen container.
+// An agent answers within milliseconds; after this Link::on_silence is asked whether it still can. Over a bridge, the engine first
+// has to start the bridge's program, and refuses to in a frozen container.
 inline constexpr Milliseconds k_hello_patience{2000};
+inline constexpr Milliseconds k_longest_hello_patience{30'000}; // on a machine that is very busy
 inline constexpr Milliseconds k_bridge_hello_patience{10'000};
 Milliseconds hello_patience(const Link& link);
 
 // Dials, opens the operation (proving itself over a bridge) and reads the agent's hello. `request` is what follows the open
 // frame; over a socket it goes out with it, in one piece. Throws session_unreachable when no hello comes within `patience`
-// after dialling (hello_patience() when absent), protocol_error when what comes is none.
+// after dialling (as long as it makes sense when absent), protocol_error when what comes is none.
 agent::FramedStream open_connection(const Link& link, agent::Operation operation, std::string_view request = {},
                                     std::optional<Milliseconds> patience = std::nullopt);
 

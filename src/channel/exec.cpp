@@ -247,9 +247,9 @@ void ExecCall::send_input() {
 }
 
 // A caller who limits the command's time does not want to wait longer than that for its start.
-Milliseconds start_patience(const Link& link, Milliseconds timeout) {
-    const Milliseconds usual = hello_patience(link);
-    return timeout.count() > 0 ? std::min(usual, std::max(timeout, k_least_hello_patience)) : usual;
+std::optional<Milliseconds> start_patience(Milliseconds timeout) {
+    if (timeout.count() == 0) return std::nullopt;
+    return std::max(timeout, k_least_hello_patience);
 }
 
 bool still_answers(const Link& link) {
@@ -290,8 +290,8 @@ ExecResult exec(const Link& link, const ExecRequest& request, ExecIo& io) {
     if (request.argv.empty()) throw Error(ErrorCode::usage, "no command");
     const std::vector<std::string> items = request_items(request);
     if (is_too_big(items)) return too_big();
-    const Milliseconds patience = start_patience(link, request.timeout);
-    ExecCall call(open_connection(link, Operation::exec, encode_request(request, items), patience), request, io);
+    auto connection = open_connection(link, Operation::exec, encode_request(request, items), start_patience(request.timeout));
+    ExecCall call(std::move(connection), request, io);
     std::optional<ExecResult> result;
     try {
         result = call.run(request.tty ? io.window_size : nullptr);

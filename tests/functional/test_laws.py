@@ -144,11 +144,11 @@ def test_law_8_a_cut_stream_is_never_success(sb, engine):
 
 
 def test_law_9_the_backstop_needs_no_one(sb, engine):
-    ttl = sb.create("--ttl", "5s")
+    ttl = sb.create("--ttl", "10s")
     idle = sb.create("--idle-timeout", "2s")
     busy = sb.start("exec", ttl, "sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.1; done")
     assert busy.stdout.readline() == b"up\n"
-    wait_until(lambda: is_gone(engine, {"sandbox.session": ttl}) and is_gone(engine, {"sandbox.session": idle}), 15,
+    wait_until(lambda: is_gone(engine, {"sandbox.session": ttl}) and is_gone(engine, {"sandbox.session": idle}), 30,
                "the end of container and volume with no host process alive")
     assert busy.wait(timeout=5) == 124  # its time was over, if not by --timeout
 

@@ -2,6 +2,7 @@
 #include "live_agent.hpp"
 
 #include "agent/bridge.hpp"
+#include "channel/connection.hpp"
 #include "util/error.hpp"
 
 #include <csignal>
@@ -54,6 +55,39 @@ TEST_CASE("the hand-shake says who the agent is") {
     CHECK(now.operations == 0);
     CHECK(now.processes == 0);
     CHECK(now.idle_left_ms == -1);
+}
+
+TEST_CASE("an agent that is slow to say hello is waited for as long as it can still say it") {
+    LiveAgent agent;
+    std::optional<Fd> hello_to_come;
+    Link link;
+    // The other end says nothing until the silence was noticed.
+    link.dial = [&]() -> std::unique_ptr<Stream> {
+        int ends[2];
+        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+        hello_to_come.emplace(ends[1]);
+        return std::make_unique<SocketStream>(Fd(ends[0]));
+    };
+    SUBCASE("it is only busy") {
+        std::jthread answering;
+        link.on_silence = [&] {
+            answering = std::jthread([&] {
+                agent::FramedStream from_agent(agent.link().dial());
+                const agent::FrameView hello = read_before(from_agent, boot_now_ms() + 10'000);
+                const std::string frame = agent::frame_header(hello.type, hello.payload.size()) + std::string(hello.payload);
+                CHECK(::send(hello_to_come->get(), frame.data(), frame.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(frame.size()));
+            });
+        };
+        CHECK_NOTHROW(open_connection(link, agent::Operation::status));
+    }
+    SUBCASE("it never will") {
+        link.on_silence = [] { throw Error(ErrorCode::session_unreachable, "frozen"); };
+        CHECK_THROWS_WITH(open_connection(link, agent::Operation::status), "frozen");
+    }
+    SUBCASE("the caller has no more time") {
+        link.on_silence = [] { FAIL("asked although there is no time for it"); };
+        CHECK_THROWS_AS(open_connection(link, agent::Operation::status, {}, Milliseconds(50)), Error);
+    }
 }
 
 TEST_CASE("without an agent the listener gives up, and nothing answers") {
