@@ -22,6 +22,18 @@ std::string resolve_link(const std::string& path) {
     return real.get();
 }
 
+// As for cp(1), a link at the target stands for what it names, which takes the copy or refuses it: a device by another name is no
+// less one.
+std::string through_link(const std::string& target) {
+    struct stat info {};
+    if (::lstat(target.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return target;
+    if (::stat(target.c_str(), &info) != 0) {
+        throw Error(ErrorCode::conflict, quoted(target) + " is a link that leads nowhere").hint("remove it, or name the file itself");
+    }
+    refuse_special(info.st_mode, target);
+    return resolve_link(target);
+}
+
 // The host side of a copy into a session: what the target is called if it is put inside a directory.
 channel::TransferStats put(const channel::Link& link, const Location& source, const Location& target,
                            const CopyOptions& options, std::optional<std::uint64_t> max_file) {
@@ -75,7 +87,7 @@ channel::TransferStats copy(Context& context, const Location& source, const Loca
             if (inside.path.empty()) inside.path = "."; // "S:" is the workdir
             return put(link, source, inside, options, max_file);
         }
-        return channel::get_tree(link, {source.path, target.path, max_file, options.follow_link});
+        return channel::get_tree(link, {source.path, through_link(target.path), max_file, options.follow_link});
     } catch (const Error& error) {
         if (error.code() != ErrorCode::session_unreachable) throw;
         explain_unreachable(context, session.row, error);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/images.hpp"
 
+#include "engine/image_reference.hpp"
 #include "util/error.hpp"
 #include "util/fs.hpp"
 #include "util/process.hpp"
@@ -76,13 +77,25 @@ void lay_out_busybox(const std::string& root) {
     fs::create_symlink("/bin/env", base / "usr/bin/env");
 }
 
+// The name comes last: an image of nothing, or one that was cut short, takes it from no good one.
+std::string name_image(engine::Client& engine, const std::string& id, const std::string& tag) {
+    const auto image = engine.inspect_image(id);
+    if (!image || image->size == 0) {
+        engine.remove_image(id);
+        throw Error(ErrorCode::failed, "the archive holds no file; " + printable(tag) + " is as it was");
+    }
+    engine.tag_image(id, tag);
+    return id;
+}
+
 // Runs a program whose standard output is an archive, straight into the engine.
 std::string import_output_of(Context& context, const std::vector<std::string>& argv, const std::string& tag) {
+    engine::parse_image_reference(tag); // refused before anything is made
     Child child({.argv = argv, .in = Stdio::null(), .out = Stdio::pipe(), .group = ProcessGroup::shared});
     std::optional<Error> failure;
     std::string id;
     try {
-        id = context.engine().import_image(child.out().get(), tag, k_image_changes);
+        id = context.engine().import_image(child.out().get(), k_image_changes);
     } catch (const Error& error) {
         failure = error;
     }
@@ -90,16 +103,19 @@ std::string import_output_of(Context& context, const std::vector<std::string>& a
     const ExitStatus status = child.wait();
     if (failure) throw *failure;
     if (!status.success()) {
+        context.engine().remove_image(id);
         throw Error(ErrorCode::failed,
                     argv.front() + " failed with status " + std::to_string(status.shell_status()));
     }
-    return id;
+    return name_image(context.engine(), id, tag);
 }
 
 } // namespace
 
 std::string import_image(Context& context, const std::string& file, const std::string& tag) {
-    if (file == "-") return context.engine().import_image(STDIN_FILENO, tag, k_image_changes);
+    engine::parse_image_reference(tag); // refused before anything is made
+    auto& engine = context.engine();
+    if (file == "-") return name_image(engine, engine.import_image(STDIN_FILENO, k_image_changes), tag);
     const Fd archive(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     if (!archive) throw errno_error(printable(file));
     struct stat info {};
@@ -107,7 +123,7 @@ std::string import_image(Context& context, const std::string& file, const std::s
         throw Error(ErrorCode::usage, printable(file) + " is a directory")
             .hint("tar -C " + printable(file) + " -c . | sandbox image import - --tag NAME");
     }
-    return context.engine().import_image(archive.get(), tag, k_image_changes);
+    return name_image(engine, engine.import_image(archive.get(), k_image_changes), tag);
 }
 
 std::string bootstrap_busybox(Context& context, const std::string& tag) {

@@ -20,7 +20,7 @@ void Interrupt::check() {
     const timespec at_once{};
     const int number = ::sigtimedwait(&m_signals, nullptr, &at_once);
     if (number > 0) {
-        throw Error(ErrorCode::interrupted, std::string("interrupted by ") + ::strsignal(number)).signal(number);
+        throw Error(ErrorCode::interrupted, std::string("interrupted by SIG") + ::sigabbrev_np(number)).signal(number);
     }
 }
 

@@ -10,8 +10,8 @@ namespace sandbox::app {
 namespace {
 
 std::string what_became_of(const state::SessionRow& row) {
-    std::string text = "session " + quoted(row.name.empty() ? row.id : row.name) + " was " +
-                       std::string(state::state_name(row.state)) + " at " + format_rfc3339(row.closed_ms);
+    std::string text = "session " + quoted(row.name.empty() ? row.id : row.name) +
+                       (row.state == state::SessionState::expired ? " expired at " : " was destroyed at ") + format_rfc3339(row.closed_ms);
     if (!row.reason.empty()) text += " (" + printable(row.reason) + ")";
     return text;
 }

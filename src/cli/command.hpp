@@ -15,6 +15,9 @@
 
 namespace sandbox::cli {
 
+// The `value` of a boolean option: --x and --x=true are the same, --x=false is the opposite.
+inline constexpr std::string_view k_boolean_value = "true|false";
+
 struct Option {
     std::string name;    // "timeout", without dashes
     char letter = 0;     // 't' for -t; 0: none

@@ -37,7 +37,7 @@ std::string placeholder(const domain::ManifestKey& key) {
     case domain::KeyType::duration: return "DURATION";
     case domain::KeyType::count:
     case domain::KeyType::number: return "N";
-    case domain::KeyType::boolean: return "true|false";
+    case domain::KeyType::boolean: return std::string(k_boolean_value);
     case domain::KeyType::map: return "KEY=VALUE";
     default: return "VALUE";
     }

@@ -163,6 +163,17 @@ void declare(CLI::App& parser, Slot& slot) {
     throw Error(ErrorCode::usage, printable(message));
 }
 
+// A boolean alone means true. CLI11 would take the next word for its value.
+void complete_booleans(std::vector<std::string>& words, const std::vector<Option>& options) {
+    for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+        const Option* option = find_option(options, words[i]);
+        if (option == nullptr || option->value != k_boolean_value) continue;
+        const bool has_value = i + 1 < words.size() && (words[i + 1] == "true" || words[i + 1] == "false");
+        words[i] += "=" + (has_value ? words[i + 1] : std::string("true"));
+        if (has_value) words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    }
+}
+
 void parse_options(const Command& command, std::vector<std::string> words, ParsedLine& parsed) {
     std::vector<Option> options = command.options();
     options.insert(options.end(), global_options().begin(), global_options().end());
@@ -172,6 +183,7 @@ void parse_options(const Command& command, std::vector<std::string> words, Parse
     if (command.stops_at_first_argument) parser.prefix_command();
     std::deque<Slot> slots;
     for (const auto& option : options) declare(parser, slots.emplace_back(Slot{&option, {}, 0}));
+    complete_booleans(words, options);
     std::ranges::reverse(words); // CLI11 takes them from the back
     try {
         parser.parse(words);
@@ -227,6 +239,10 @@ ParsedLine parse_line(const std::vector<std::string>& line) {
             if (word.starts_with('-') && word != "--version" && find_option(global_options(), word.substr(0, word.find('='))) == nullptr) {
                 throw Error(ErrorCode::usage, "unknown option " + printable(word)).hint("sandbox --help lists them");
             }
+        }
+        const auto asks = [&](std::string_view word) { return std::ranges::find(line, word) != line.end(); };
+        if (!line.empty() && !parsed.wants_version && !asks("--help") && !asks("-h")) {
+            throw Error(ErrorCode::usage, "no command after " + printable(line.back())).hint("sandbox --help lists the commands");
         }
         return parsed;
     }

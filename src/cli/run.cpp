@@ -7,8 +7,13 @@
 #include "cli/parse.hpp"
 #include "cli/verbs.hpp"
 #include "util/error.hpp"
+#include "util/text.hpp"
 
 #include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <unistd.h>
 
 namespace sandbox::cli {
 namespace {
@@ -44,15 +49,29 @@ int fail(const std::vector<std::string>& line, const Error& error) {
     return passes && error.signal() == 0 ? k_own_failure : error.exit_status();
 }
 
+// A caller may have closed one of these. The next file opened would take its number, and what is printed would go into the
+// database. What stands in for it can be neither read nor written.
+void occupy_standard_descriptors() {
+    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(descriptor, F_GETFD) >= 0) continue;
+        if (::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY) != descriptor) std::abort();
+    }
+}
+
 } // namespace
 
 int run(const std::vector<std::string>& line) {
+    occupy_standard_descriptors();
     // A reader that went away is an error of the write, which each command turns into its own clean end.
     ::signal(SIGPIPE, SIG_IGN);
     try {
         return run_line(line);
     } catch (const Error& error) {
         return fail(line, error);
+    } catch (const std::filesystem::filesystem_error& error) {
+        const bool names_path = !error.path2().empty() || !error.path1().empty();
+        const auto& path = error.path2().empty() ? error.path1() : error.path2();
+        return fail(line, errno_error(names_path ? printable(path.string()) : "a file", error.code().value()));
     } catch (const std::exception& error) {
         return fail(line, Error(ErrorCode::internal, error.what()).hint("this is a bug in sandbox"));
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/create.hpp"
+#include "app/destroy.hpp"
 #include "cli/documents.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/options.hpp"
@@ -82,9 +83,20 @@ int run(Invocation& call) {
     const auto made = app::create_session(call.context(), manifest, {channel_choice(call), host_roots(call)});
     if (!call.quiet()) {
         for (const auto& note : made.notes) say("note: " + note);
+        for (const auto& section : domain::sections_kept_for_later(manifest)) {
+            say("note: " + section + " in the manifest has no effect: nothing in this version carries it out");
+        }
     }
     if (talks) say(summary(made, manifest));
-    print_out(call.json() ? created_document(made) : made.row.id + "\n");
+    try {
+        print_out(call.json() ? created_document(made) : made.row.id + "\n");
+    } catch (const Error&) {
+        // Whoever asked for it will never know its id: it would live on unused until its TTL.
+        app::DestroySelection unseen;
+        unseen.names = {made.row.id};
+        app::destroy_sessions(call.context(), unseen);
+        throw;
+    }
     return 0;
 }
 

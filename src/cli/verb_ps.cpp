@@ -27,7 +27,7 @@ std::string duration_cell(const std::optional<std::int64_t>& milliseconds) {
     return milliseconds ? format_duration(Milliseconds(*milliseconds)) : "";
 }
 
-// Columns as data: what `ps` shows of a session.
+// Columns as data: what `ps` shows of a session; the owner is the last.
 struct Column {
     const char* header;
     std::string (*cell)(const SessionView&);
@@ -53,13 +53,16 @@ const std::vector<Column>& columns() {
     return all;
 }
 
-std::string sessions_table(const std::vector<SessionView>& views) {
+// The owner is the caller, unless all are shown.
+std::string sessions_table(const std::vector<SessionView>& views, bool shows_owner) {
+    auto shown = columns();
+    if (!shows_owner) shown.pop_back();
     std::vector<std::string> header;
-    for (const auto& column : columns()) header.emplace_back(column.header);
+    for (const auto& column : shown) header.emplace_back(column.header);
     std::vector<std::vector<std::string>> rows;
     for (const auto& view : views) {
         auto& row = rows.emplace_back();
-        for (const auto& column : columns()) row.push_back(column.cell(view));
+        for (const auto& column : shown) row.push_back(column.cell(view));
     }
     return table(header, rows);
 }
@@ -85,7 +88,7 @@ int run_ps(Invocation& call) {
     const auto views = app::observe(call.context(), rows, warnings);
     for (const auto& warning : warnings) say("warning: " + warning);
     if (call.json()) print_out(sessions_document(views));
-    else if (!views.empty()) print_out(sessions_table(views));
+    else if (!views.empty()) print_out(sessions_table(views, call.has("all-owners")));
     else if (!call.quiet()) say_where_it_looked(call);
     return 0;
 }

@@ -99,6 +99,9 @@ struct Manifest {
     std::string extensions_json = "{}";
 };
 
+// Sections (checkpoint, export, policy) in which the manifest says something that no verb of this version carries out.
+std::vector<std::string> sections_kept_for_later(const Manifest& manifest);
+
 // One key of the manifest, as data: the decoder, the flags of `create`, `manifest explain` and the JSON Schema
 // are all made from this table.
 enum class KeyType { text, boolean, size, duration, count, number, list, map, choice };

@@ -191,4 +191,13 @@ std::string manifest_digest(const Manifest& manifest) {
     return "sha256:" + sha256_hex(to_canonical_json(manifest));
 }
 
+std::vector<std::string> sections_kept_for_later(const Manifest& manifest) {
+    std::vector<std::string> sections;
+    const json extensions = json::parse(manifest.extensions_json);
+    for (const auto& [name, section] : extensions.items()) {
+        if (!section.empty()) sections.push_back(name);
+    }
+    return sections;
+}
+
 } // namespace sandbox::domain

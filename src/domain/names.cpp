@@ -80,8 +80,9 @@ void check_label(std::string_view key, std::string_view value) {
 }
 
 void check_env_name(std::string_view name) {
-    if (!name.empty() && name.find('=') == std::string_view::npos && name.find('\0') == std::string_view::npos) return;
-    throw refused("environment variable name", name).hint("a name is not empty and has neither '=' nor NUL");
+    constexpr std::string_view k_never("= \t\r\n\v\f\0", 8);
+    if (!name.empty() && name.find_first_of(k_never) == std::string_view::npos) return;
+    throw refused("environment variable name", name).hint("a name is not empty and has no '=', no white space and no NUL; no `export` before it");
 }
 
 std::string new_session_id() { return "s" + random_hex(k_session_id_digits / 2); }

@@ -23,10 +23,11 @@ constexpr std::uint64_t k_max = std::numeric_limits<std::int64_t>::max();
 // A fraction of up to six digits times the biggest factor still fits 64 bits.
 constexpr std::size_t k_fraction_digits = 6;
 
-constexpr std::array<Unit, 14> k_size_units{{
+constexpr std::array<Unit, 18> k_size_units{{
     {"", 1}, {"b", 1},
     {"kb", 1'000}, {"mb", 1'000'000}, {"gb", 1'000'000'000}, {"tb", 1'000'000'000'000},
     {"kib", 1ULL << 10}, {"mib", 1ULL << 20}, {"gib", 1ULL << 30}, {"tib", 1ULL << 40},
+    {"ki", 1ULL << 10}, {"mi", 1ULL << 20}, {"gi", 1ULL << 30}, {"ti", 1ULL << 40}, // as kubectl writes them
     {"k", 1ULL << 10}, {"m", 1ULL << 20}, {"g", 1ULL << 30}, {"t", 1ULL << 40},
 }};
 // Biggest first: a duration is written in falling order.

@@ -55,6 +55,7 @@ ImageInfo parse_image(std::string_view body) {
     if (info.id.empty()) throw Error(ErrorCode::protocol_error, "an image without an id");
     info.architecture = kernel_architecture(text(json, "Architecture"));
     info.user = text(config, "User");
+    info.size = number(json, "Size");
     info.env = texts(config, "Env");
     const Json& volumes = field(config, "Volumes");
     if (volumes.is_object()) {

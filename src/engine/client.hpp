@@ -129,6 +129,7 @@ struct ImageInfo {
     std::string user;
     std::vector<std::string> volumes;
     std::vector<std::string> env;
+    std::int64_t size = 0; // bytes of all its files
 };
 
 // Filters of list calls. An empty Filter is refused with `internal`: a scope is never empty by accident (law 5).
@@ -194,8 +195,11 @@ class Client {
     // Progress lines (already safe to print) go to `progress` when it is set. An error inside the 200 stream, or a stream cut before its end,
     // throws image_not_found or engine_error with the engine's text.
     void pull_image(std::string_view reference, const std::function<void(std::string_view)>& progress);
-    // POST /images/create?fromSrc=-: a root file system as tar (plain, gzip, xz, ...) read from `archive_fd` to EOF. Returns the image id.
-    std::string import_image(int archive_fd, std::string_view repository_tag, const std::vector<std::string>& changes);
+    // POST /images/create?fromSrc=-: a root file system as tar (plain, gzip, xz, ...) read from `archive_fd` to EOF. Returns the id of
+    // the image, which has no name yet.
+    std::string import_image(int archive_fd, const std::vector<std::string>& changes);
+    // Gives an image the name, which another one may have had until now.
+    void tag_image(std::string_view id, std::string_view repository_tag);
 
     // Takes the name away, and the image with its last name. False when there was none; in use throws conflict.
     bool remove_image(std::string_view reference);

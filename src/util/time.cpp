@@ -67,6 +67,7 @@ std::string format_duration(Milliseconds duration) {
     const std::int64_t total = duration.count();
     if (total < 0) return "0s";
     if (total < 1000) return std::to_string(total) + "ms";
+    if (total < 10'000 && total % 1000 >= 100) return std::to_string(total / 1000) + "." + std::to_string(total % 1000 / 100) + "s";
     struct Unit {
         std::int64_t seconds;
         const char* name;

@@ -25,7 +25,7 @@ std::string boot_id();
 std::string format_rfc3339(std::int64_t wall_ms);
 // The inverse, in milliseconds; takes fractions, "Z" and "+02:00". Absent for anything else.
 std::optional<std::int64_t> parse_rfc3339(std::string_view text);
-// For people, two units at most: "450ms", "12s", "3m 20s", "2h 5m", "9d".
+// For people, two units at most: "450ms", "1.5s", "12s", "3m 20s", "2h 5m", "9d".
 std::string format_duration(Milliseconds duration);
 
 } // namespace sandbox

@@ -255,8 +255,7 @@ class Model:
 
     def create_image(self, query, body):
         if "fromSrc" in query:
-            self.add_image(f"{query['repo']}:{query.get('tag') or 'latest'}")
-            return progress({"status": self.images[f"{query['repo']}:{query.get('tag') or 'latest'}"]["Id"]})
+            return error(501, "this engine imports nothing")
         reference = f"{query['fromImage']}:{query['tag']}"
         if reference not in self.images:
             return error(404, f"manifest for {reference} not found: manifest unknown: manifest unknown")

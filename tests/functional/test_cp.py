@@ -352,3 +352,17 @@ def test_json_is_one_document(shared, session, tmp_path):
     (tmp_path / "f").write_text("x")
     assert isinstance(shared.json("cp", tmp_path / "f", f"{session}:j"), dict)
     assert shared.fails_json(3, "cp", "nosuch:/x", tmp_path)["code"] == "not_found"
+
+
+def test_a_link_at_the_target_stands_for_what_it_names(shared, session, tmp_path):
+    """As for cp(1); and a device is a device by any name: as root, replacing /dev/stdout would hurt every program."""
+    shared.sh(session, "echo new >/workspace/named")
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to("real")
+    shared.run("cp", f"{session}:named", tmp_path / "link")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "real").read_text() == "new\n"
+    os.mkfifo(tmp_path / "fifo")
+    for name, leads_to in {"device": "fifo", "nowhere": "missing"}.items():
+        (tmp_path / name).symlink_to(leads_to)
+        shared.fails(4, "cp", f"{session}:named", tmp_path / name)
+        assert (tmp_path / name).is_symlink()

@@ -4,7 +4,9 @@ import base64
 import json
 import os
 import re
+import shlex
 import stat
+import subprocess
 
 import pytest
 
@@ -278,3 +280,23 @@ def test_network_none_has_loopback_only(sb):
 def test_state_directory_is_private(sb):
     sb.create()
     assert stat.S_IMODE(sb.state_dir.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("closed", ["full", "closed"])
+def test_a_session_whose_id_cannot_be_told_is_not_kept(sb, engine, closed):
+    """Nobody could name it: it would run unseen until its TTL."""
+    redirection = ">/dev/full" if closed == "full" else ">&-"
+    command = " ".join(shlex.quote(str(word)) for word in sb.argv("create", "--image", BASE))
+    result = subprocess.run(["sh", "-c", f"{command} {redirection}"], env=sb.environ(), capture_output=True, timeout=60)
+    assert result.returncode != 0 and result.stderr.startswith(b"sandbox: error: "), result
+    assert sb.sessions() == [] and leftovers(engine, sb.instance) == []
+
+
+def test_sections_without_effect_are_said(sb):
+    """A policy that looks switched on and is not would be worse than none."""
+    manifest = {"image": BASE, "policy": {"exec": {"blockedCommands": ["ls"]}}}
+    path = sb.state_dir.parent / "policy.json"
+    path.write_text(json.dumps(manifest))
+    result = sb.run("create", "-f", path)
+    assert "note: policy in the manifest has no effect" in result.errors
+    assert "note: policy" not in sb.run("--quiet", "create", "-f", path).errors

@@ -556,3 +556,28 @@ def test_a_frozen_session_holds_up_neither_a_time_out_nor_a_signal(sb, engine):
     assert ended.wait(timeout=30) == 143
     assert timed.wait(timeout=30) == 125
     assert sb.run("exec", session, "true", status=125).seconds < 8
+
+
+def test_result_goes_to_a_descriptor_without_replacing_its_file(shared, session, tmp_path):
+    """Others hold the file too, and go on writing."""
+    log = tmp_path / "log"
+    with open(log, "wb", buffering=0) as held:
+        held.write(b"before\n")
+        child = shared.start("exec", "--result", f"/dev/fd/{held.fileno()}", session, "true", pass_fds=[held.fileno()])
+        assert child.wait(timeout=60) == 0
+        held.write(b"after\n")
+    lines = log.read_bytes().splitlines()
+    assert lines[0] == b"before" and json.loads(lines[1])["exitCode"] == 0 and lines[2] == b"after"
+
+
+def test_result_keeps_the_mode_of_its_file(shared, session, tmp_path):
+    path = tmp_path / "result.json"
+    path.write_text("old")
+    path.chmod(0o600)
+    shared.run("exec", "--result", path, session, "true")
+    assert path.stat().st_mode & 0o777 == 0o600 and json.loads(path.read_text())["exitCode"] == 0
+    assert "/dev/fd" in shared.fails(125, "exec", "--result", "-", session, "true").errors
+
+
+def test_a_fraction_of_a_second_is_said(shared, session):
+    assert "time-out of 1.5s" in shared.run("exec", "--timeout", "1.5s", session, "sleep", "60", status=124).errors

@@ -6,7 +6,7 @@ import time
 import pytest
 
 import images as shapes
-from runner import is_gone
+from runner import BASE, is_gone
 
 
 @pytest.mark.parametrize("name", [n for n in shapes.DOCKERFILES if n != "workdir"])
@@ -146,3 +146,17 @@ def test_git_in_a_copied_tree(sb, engine, tmp_path):
         session = sb.create("--user", user, image=tag)
         sb.run("cp", tmp_path / "repo", f"{session}:/workspace/repo")
         sb.run("exec", "-w", "/workspace/repo", session, "git", "status")
+
+
+@pytest.mark.parametrize("archive", [b"", b"\0" * 10240], ids=["no bytes", "no files"])
+def test_an_archive_of_nothing_takes_no_name(sb, engine, archive):
+    engine.tag(BASE, "sandbox-test/kept", "v1")
+    before = engine.image("sandbox-test/kept:v1")["Id"]
+    try:
+        result = sb.run("image", "import", "-", "--tag", "sandbox-test/kept:v1", input=archive, status=1)
+        assert result.errors.startswith("sandbox: error: ")
+        assert engine.image("sandbox-test/kept:v1")["Id"] == before
+        failed = sb.run("image", "bootstrap", "--debian", "--suite", "nosuch", "--tag", "sandbox-test/kept:v1", status=1, timeout=120)
+        assert "mmdebstrap failed" in failed.errors and engine.image("sandbox-test/kept:v1")["Id"] == before
+    finally:
+        engine.remove_image("sandbox-test/kept:v1")

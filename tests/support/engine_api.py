@@ -145,6 +145,9 @@ class Engine:
     def image(self, reference):
         return self.call("GET", f"/images/{reference}/json", absent=True)
 
+    def tag(self, reference, repository, tag):
+        self.call("POST", f"/images/{reference}/tag", query={"repo": repository, "tag": tag})
+
     def remove_image(self, reference):
         self.call("DELETE", f"/images/{reference}", query={"force": "true"}, absent=True)
 

@@ -127,3 +127,19 @@ TEST_CASE("a name alone takes its value from here, or is left out") {
     CHECK(complete_env("X=") == "X=");
     CHECK_THROWS_AS(complete_env("=x"), Error);
 }
+
+TEST_CASE("a boolean alone is true and takes no other word for its value") {
+    const auto parsed = parse_line({"create", "--readonly-rootfs", "--name", "ro"});
+    CHECK(parsed.options.at("readonly-rootfs") == Words{"true"});
+    CHECK(parsed.options.at("name") == Words{"ro"});
+    CHECK(parse_line({"create", "--auto-destroy", "false"}).options.at("auto-destroy") == Words{"false"});
+    CHECK(parse_line({"create", "--auto-destroy=false"}).options.at("auto-destroy") == Words{"false"});
+    CHECK(parse_line({"create", "--auto-destroy=no"}).options.at("auto-destroy") == Words{"no"});
+}
+
+TEST_CASE("global options alone are no command") {
+    CHECK(hint_of({"--owner"}).find("--help") != std::string::npos);
+    CHECK(hint_of({"--state-dir", "ps"}).find("--help") != std::string::npos);
+    CHECK(parse_line({}).wants_help);
+    CHECK(parse_line({"--json", "--help"}).wants_help);
+}

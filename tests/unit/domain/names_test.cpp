@@ -95,7 +95,7 @@ TEST_CASE("names: label keys and values") {
 TEST_CASE("names: environment variables") {
     CHECK_NOTHROW(check_env_name("PATH"));
     CHECK_NOTHROW(check_env_name("npm_config.x-y"));
-    for (const auto& name : {""s, "=x"s, "A=B"s, "A\0"s}) {
+    for (const auto& name : {""s, "=x"s, "A=B"s, "A\0"s, "export A"s, "A\n"s}) {
         CHECK(refusal_of([&] { check_env_name(name); }).code() == ErrorCode::usage);
     }
 }

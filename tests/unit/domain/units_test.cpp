@@ -22,6 +22,7 @@ TEST_CASE("sizes are read in both systems, docker's letters included") {
     CHECK(parse_size("1g") == 1ULL << 30);
     CHECK(parse_size("1.5GB") == 1'500'000'000);
     CHECK(parse_size("0.5KiB") == 512);
+    CHECK(parse_size("512Mi") == 512ULL << 20);
     CHECK(parse_size("9223372036854775807") == 9'223'372'036'854'775'807ULL);
 }
 

@@ -248,11 +248,11 @@ TEST_CASE("an import sends the archive in chunks and hears an early refusal") {
     Pipe pipe = make_pipe();
     write_all(pipe.write.get(), "tar bytes");
     pipe.write.reset();
-    ScriptedServer server({ping_answer(), {.text = chunked("HTTP/1.1 200 OK\r\n", "{\"status\":\"sha256:12\"}\n", 100)}});
+    ScriptedServer server({ping_answer(), {.text = chunked("HTTP/1.1 200 OK\r\n", "{\"status\":\"" + std::string(64, 'a') + "\"}\n", 100)}});
     Client client(server.endpoint(), k_quick);
-    CHECK(client.import_image(pipe.read.get(), "local/base:1", {"USER 1000", "CMD [\"sh\"]"}) == "sha256:12");
+    CHECK(client.import_image(pipe.read.get(), {"USER 1000", "CMD [\"sh\"]"}) == "sha256:" + std::string(64, 'a'));
     const std::string request = server.requests().at(1);
-    CHECK(mentions(request, "fromSrc=-&repo=local%2Fbase&tag=1&changes=USER%201000&changes=CMD%20%5B%22sh%22%5D"));
+    CHECK(mentions(request, "fromSrc=-&changes=USER%201000&changes=CMD%20%5B%22sh%22%5D"));
     CHECK(request.ends_with("\r\n\r\n9\r\ntar bytes\r\n0\r\n\r\n"));
 }
 

@@ -42,7 +42,7 @@ class Bench {
   public:
     Bench() : m_mark(random_hex(6)), m_image("sandbox-engine-test:" + m_mark) {
         const Fd archive = memory_file(busybox_tree());
-        client.import_image(archive.get(), m_image, {"ENV A=b", "VOLUME /data"});
+        client.tag_image(client.import_image(archive.get(), {"ENV A=b", "VOLUME /data"}), m_image);
     }
     ~Bench() {
         Filter filter;
@@ -212,7 +212,7 @@ TEST_CASE("images: what was imported is found, what is missing is told") {
     CHECK(missing.code() == ErrorCode::image_not_found);
     CHECK_FALSE(missing.hint().empty());
     const Fd garbage = memory_file("this is no archive");
-    CHECK(error_of([&] { bench.client.import_image(garbage.get(), bench.image() + "-bad", {}); }).code() == ErrorCode::engine_error);
+    CHECK(error_of([&] { bench.client.import_image(garbage.get(), {}); }).code() == ErrorCode::engine_error);
 }
 
 TEST_CASE("a bind source that is missing is an error, and limits of the engine's objects hold") {

@@ -9,6 +9,8 @@ TEST_CASE("durations for people have two units at most") {
     CHECK(format_duration(Milliseconds(-5)) == "0s");
     CHECK(format_duration(Milliseconds(0)) == "0ms");
     CHECK(format_duration(Milliseconds(450)) == "450ms");
+    CHECK(format_duration(Milliseconds(1500)) == "1.5s");
+    CHECK(format_duration(Milliseconds(2099)) == "2s");
     CHECK(format_duration(Milliseconds(12'999)) == "12s");
     CHECK(format_duration(Milliseconds(200'000)) == "3m 20s");
     CHECK(format_duration(Milliseconds(7'500'000)) == "2h 5m");
