@@ -64,11 +64,16 @@ int Init::run() {
 }
 
 void Init::poll_once() {
-    std::vector<pollfd> set{{m_signals.get(), POLLIN, 0}, {m_timer.get(), POLLIN, 0}, {m_listener.get(), POLLIN, 0}, {m_bridge.get(), POLLIN, 0}};
+    std::vector<pollfd> set{{m_signals.get(), POLLIN, 0}, {m_timer.get(), POLLIN, 0}, {has_room(Origin::outside) ? m_listener.get() : -1, POLLIN, 0},
+                            {has_room(Origin::bridge) ? m_bridge.get() : -1, POLLIN, 0}};
     for (const Pending& pending : m_pending) set.push_back({pending.socket.get(), POLLIN, 0});
     for (const Worker& worker : m_workers) set.push_back({worker.control.get(), POLLIN, 0});
     arm_timer(next_event());
-    if (::poll(set.data(), set.size(), -1) < 0) return;
+    if (::poll(set.data(), set.size(), -1) < 0) {
+        if (errno == EINTR) return;
+        // A command took from PID 1 the right to hold this many files (prlimit(2)), and with it the deadlines: the session ends here.
+        ::_exit(1);
+    }
     auto entry = set.cbegin() + 4;
     for (auto pending = m_pending.begin(); pending != m_pending.end(); ++entry) {
         const bool goes_on = entry->revents == 0 || serve(*pending);
@@ -111,6 +116,12 @@ std::int64_t Init::next_event() const {
     return next;
 }
 
+// Who waits at a full queue stays in the kernel's; polling for it then would never sleep.
+bool Init::has_room(Origin origin) const {
+    const auto waiting = std::count_if(m_pending.begin(), m_pending.end(), [&](const Pending& one) { return one.origin == origin; });
+    return static_cast<std::size_t>(waiting) < k_max_pending;
+}
+
 void Init::accept_all() {
     accept_from(m_listener, Origin::outside);
     accept_from(m_bridge, Origin::bridge);
@@ -118,8 +129,7 @@ void Init::accept_all() {
 
 void Init::accept_from(const Fd& listener, Origin origin) {
     while (listener) {
-        const auto waiting = std::count_if(m_pending.begin(), m_pending.end(), [&](const Pending& one) { return one.origin == origin; });
-        if (static_cast<std::size_t>(waiting) >= k_max_pending) return;
+        if (!has_room(origin)) return;
         Fd socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (!socket) return;
         const pid_t peer = peer_pid(socket.get());

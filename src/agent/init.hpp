@@ -52,6 +52,7 @@ class Init {
     void handle_signals();
     void arm_timer(std::int64_t at);
     std::int64_t next_event() const;
+    bool has_room(Origin origin) const;
     void accept_all();
     void accept_from(const Fd& listener, Origin origin);
     void drop_overdue(std::int64_t now);
@@ -90,6 +91,7 @@ class Init {
     bool has_no_workers();
 
     InitOptions m_options;
+    OwnChildren m_children;
     Fd m_signals;
     Fd m_timer;
     Fd m_bridge;

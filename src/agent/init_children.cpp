@@ -74,7 +74,7 @@ void Init::finish_operation(Worker& worker) {
 
 void Init::purge_orphans() {
     for (Worker& worker : m_workers) worker.is_purged = worker.pid < 0;
-    end_all([this] { return descendants_of(::getpid(), list_processes(), agent_pids()); }, [this] { reap(); });
+    end_all(m_children, [this] { return agent_pids(); }, [this] { reap(); });
     for (Worker& worker : m_workers) {
         if (!worker.is_purged) continue;
         finish_operation(worker);
@@ -103,7 +103,7 @@ std::vector<Process> Init::outsiders() const {
     }
     std::vector<Process> all = list_processes();
     std::erase_if(all, [&own](const Process& process) {
-        return !process.is_alive() || std::find(own.begin(), own.end(), process.pid) != own.end();
+        return !process.looks_alive() || std::find(own.begin(), own.end(), process.pid) != own.end();
     });
     return all;
 }
@@ -148,7 +148,7 @@ void Init::end_session() {
         if (std::find(told.begin(), told.end(), process.pid) == told.end()) send_signal(process, SIGTERM);
     }
     wait_for(boot_now_ms() + m_context.grace_ms, &Init::has_no_outsiders);
-    end_all([this] { return outsiders(); }, [this] { reap(); });
+    end_strangers([this] { return outsiders(); }, [this] { reap(); });
     wait_for(boot_now_ms() + k_farewell_ms, &Init::has_no_workers);
 }
 

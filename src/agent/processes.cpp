@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <sys/syscall.h>
 #include <time.h>
@@ -62,7 +63,7 @@ void freeze(const std::function<std::vector<Process>()>& targets) {
     for (int pass = 0; pass < k_freeze_passes; ++pass) {
         bool found_new = false;
         for (const Process& process : targets()) {
-            if (!process.is_alive() || contains(stopped, process.pid)) continue;
+            if (!process.looks_alive() || contains(stopped, process.pid)) continue;
             found_new = true;
             send_signal(process, SIGSTOP);
             stopped.insert(std::upper_bound(stopped.begin(), stopped.end(), process.pid), process.pid);
@@ -72,6 +73,35 @@ void freeze(const std::function<std::vector<Process>()>& targets) {
 }
 
 } // namespace
+
+OwnChildren::OwnChildren() : m_file(::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC)) {}
+
+std::optional<std::vector<pid_t>> OwnChildren::pids() const {
+    std::vector<pid_t> pids;
+    if (!m_file) {
+        const std::vector<Process> all = list_processes();
+        if (all.empty()) return std::nullopt; // this process itself would be there
+        for (const Process& process : all) {
+            if (process.parent == ::getpid()) pids.push_back(process.pid);
+        }
+        return pids;
+    }
+    std::string text;
+    std::array<char, 4096> piece{};
+    for (;;) {
+        const ssize_t count = ::pread(m_file.get(), piece.data(), piece.size(), static_cast<off_t>(text.size()));
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return std::nullopt;
+        if (count == 0) break;
+        text.append(piece.data(), static_cast<std::size_t>(count));
+    }
+    const char* at = text.c_str();
+    for (char* end = nullptr;; at = end) {
+        const long pid = std::strtol(at, &end, 10);
+        if (end == at) return pids;
+        pids.push_back(static_cast<pid_t>(pid));
+    }
+}
 
 std::vector<Process> list_processes() {
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc"), ::closedir);
@@ -113,19 +143,38 @@ bool send_signal(const Process& process, int signal) {
     return ::syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0) == 0 || errno != EPERM;
 }
 
-int end_all(const std::function<std::vector<Process>()>& targets, const std::function<void()>& reap) {
+int end_all(const OwnChildren& children, const std::function<std::vector<pid_t>()>& spared, const std::function<void()>& reap) {
+    freeze([&] { return descendants_of(::getpid(), list_processes(), spared()); });
+    const std::int64_t give_up = boot_now_ms() + k_give_up_ms;
+    for (long pause = 0;; pause = std::min(pause + 1, 20L)) {
+        reap();
+        const auto pids = children.pids();
+        const std::vector<pid_t> kept = spared();
+        int left = pids ? 0 : 1;
+        int refused = 0;
+        for (const pid_t pid : pids.value_or(std::vector<pid_t>{})) {
+            if (std::find(kept.begin(), kept.end(), pid) != kept.end()) continue;
+            ++left;
+            // Not waited for yet, so the pid is nobody else's.
+            if (::kill(pid, SIGKILL) != 0 && errno == EPERM) ++refused;
+        }
+        if ((pids && left == refused) || boot_now_ms() >= give_up) return left;
+        if (pause > 0) nap(pause);
+    }
+}
+
+void end_strangers(const std::function<std::vector<Process>()>& targets, const std::function<void()>& reap) {
     freeze(targets);
     const std::int64_t give_up = boot_now_ms() + k_give_up_ms;
     for (long pause = 1;; pause = std::min(pause * 2, 20L)) {
         int alive = 0;
         int refused = 0;
         for (const Process& process : targets()) {
-            if (!process.is_alive()) continue;
             ++alive;
             if (!send_signal(process, SIGKILL)) ++refused;
         }
         reap();
-        if (alive == refused || boot_now_ms() >= give_up) return alive;
+        if (alive == refused || boot_now_ms() >= give_up) return;
         nap(pause);
     }
 }

@@ -225,7 +225,8 @@ void Supervisor::mind_background() {
                                   pollfd{m_outputs[1].fd.get(), POLLIN, 0},
                                   pollfd{has_client ? m_connection.fd() : -1, POLLIN, 0}};
         const std::int64_t left = std::max<std::int64_t>(0, farewell_ends - boot_now_ms());
-        ::poll(set.data(), set.size(), has_client ? static_cast<int>(left) : -1);
+        // A command that took the right to poll from its supervisor loses its background: PID 1 ends what this process leaves.
+        if (::poll(set.data(), set.size(), has_client ? static_cast<int>(left) : -1) < 0 && errno != EINTR) throw errno_error("poll");
         if (has_client && set[3].revents != 0) has_client = ::read(m_connection.fd(), scrap.data(), scrap.size()) > 0;
         if (has_client && boot_now_ms() >= farewell_ends) has_client = false;
         if (!has_client) ::shutdown(m_connection.fd(), SHUT_RDWR);

@@ -6,6 +6,7 @@
 #include "agent/exec_worker.hpp"
 #include "agent/leader.hpp"
 #include "agent/messages.hpp"
+#include "agent/processes.hpp"
 #include "agent/outbox.hpp"
 #include "agent/stdin_pump.hpp"
 
@@ -70,6 +71,7 @@ class Supervisor {
     const ExecContext& m_context;
     const ExecMessage m_request;
     Fd m_children; // signalfd for SIGCHLD
+    OwnChildren m_own;
     Leader m_leader;
     std::optional<StartFailure> m_start_failure;
     Outbox m_outbox;

@@ -79,7 +79,7 @@ void Supervisor::signal_tree(int signal) {
 }
 
 void Supervisor::kill_tree() {
-    m_left_running = end_all([] { return descendants_of(::getpid()); }, [this] { reap(); });
+    m_left_running = end_all(m_own, [] { return std::vector<pid_t>{}; }, [this] { reap(); });
     m_tree_gone = true;
     m_kill_at = 0;
     if (m_ended_at == 0) m_ended_at = boot_now_ms();

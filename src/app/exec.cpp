@@ -108,8 +108,9 @@ std::optional<Error> exec_error(const ExecResult& result, const ExecRequest& req
     case Outcome::exited:
     case Outcome::signaled: return std::nullopt;
     case Outcome::timed_out:
-        return Error(ErrorCode::timed_out, "the command ran over its time-out of " +
-                                               format_duration(request.timeout) + "; its processes were ended");
+        return Error(ErrorCode::timed_out, "the command ran over its time-out of " + format_duration(request.timeout) + "; " +
+                                               (result.left_running == 0 ? std::string("its processes were ended")
+                                                                         : std::to_string(result.left_running) + " of its processes could not be ended"));
     case Outcome::expired:
         return Error(ErrorCode::timed_out, "the session expired while the command ran")
             .hint("a longer lifecycle.ttl gives it more time");

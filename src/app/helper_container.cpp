@@ -14,11 +14,12 @@ constexpr std::int64_t k_most_use_ms = 10 * 60 * 1000; // one upload of an agent
 } // namespace
 
 HelperContainer::HelperContainer(Context& context, engine::Client& engine, const std::string& image,
-                                 const std::string& volume, const std::string& target, const std::string& session)
+                                 const std::string& volume, const std::string& target, const std::string& session,
+                                 const std::string& name)
     : m_engine(engine) {
     const std::int64_t now = wall_now_ms();
     engine::ContainerSpec spec;
-    spec.name = "sandbox-helper-" + random_hex(6);
+    spec.name = name.empty() ? "sandbox-helper-" + random_hex(6) : name;
     spec.image = image;
     spec.entrypoint = {"/never-started"};
     spec.network = "none";

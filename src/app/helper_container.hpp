@@ -13,9 +13,10 @@ namespace sandbox::app {
 
 class HelperContainer {
   public:
-    // Mounts `volume` at `target`. `session` labels it, so that the session's own clean-up finds it after a crash.
+    // Mounts `volume` at `target`. `session` labels it, so that the session's own clean-up finds it after a crash. With a `name`
+    // of the caller's the engine lets only one be there at a time: throws exists.
     HelperContainer(Context& context, engine::Client& engine, const std::string& image, const std::string& volume,
-                    const std::string& target, const std::string& session = {});
+                    const std::string& target, const std::string& session = {}, const std::string& name = {});
     HelperContainer(const HelperContainer&) = delete;
     HelperContainer& operator=(const HelperContainer&) = delete;
     ~HelperContainer();

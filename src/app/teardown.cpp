@@ -2,10 +2,12 @@
 #include "app/teardown.hpp"
 
 #include "app/sessions.hpp"
+#include "app/workspaces.hpp"
 #include "domain/labels.hpp"
 #include "domain/manifest.hpp"
 #include "util/time.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace sandbox::app {
@@ -55,14 +57,26 @@ void remove_volumes(engine::Client& engine, const engine::Filter& filter, std::v
     }
 }
 
-void remove_workspace_with_session(Context& context, engine::Client& engine, const state::SessionRow& row,
+// Whether a session that came after this one has used its workspace.
+bool was_used_since(const state::Store& store, const state::SessionRow& row) {
+    const auto rows = store.list({.owner = row.owner, .labels = {}, .include_closed = true});
+    return std::any_of(rows.begin(), rows.end(), [&](const state::SessionRow& other) {
+        return other.id != row.id && other.workspace_id == row.workspace_id && other.created_ms > row.created_ms;
+    });
+}
+
+void remove_workspace_with_session(Context& context, engine::Client& engine, const state::SessionRow& row, bool is_retry,
                                    std::vector<Left>& left) {
     attempt(left, "workspace " + row.workspace_id, [&] {
         const auto manifest = domain::from_canonical_json(row.manifest_json);
         if (!manifest.workspace.destroy_on_session_destroy || row.volume.empty()) return;
         // A create that opens it right now holds this lock until its container mounts the volume.
         const auto lock = context.store().lock_workspace(row.owner, row.workspace_id);
-        engine.remove_volume(row.volume);
+        // What was not done in its time must not take what another session has put there since.
+        if (is_retry && was_used_since(context.store(), row)) return;
+        const auto workspace = context.store().find_workspace(row.owner, row.workspace_id);
+        if (!workspace) return;
+        remove_workspace_volume(context.store(), engine, *workspace);
         context.store().erase_workspace(row.owner, row.workspace_id);
     });
 }
@@ -72,7 +86,8 @@ void remove_workspace_with_session(Context& context, engine::Client& engine, con
 std::vector<Left> tear_down(Context& context, state::SessionRow row, const Ending& ending) {
     state::Store& store = context.store();
     engine::Client& engine = context.engine_of(row.endpoint, row.engine_id);
-    if (row.state != state::SessionState::destroying) {
+    const bool is_retry = row.state == state::SessionState::destroying;
+    if (!is_retry) {
         row.state = state::SessionState::destroying;
         write_in_need(store, [&] { store.update(row); });
     }
@@ -80,7 +95,7 @@ std::vector<Left> tear_down(Context& context, state::SessionRow row, const Endin
     const auto filter = session_filter(store, row.id);
     remove_containers(engine, filter, row, left);
     remove_volumes(engine, filter, left);
-    if (!row.workspace_id.empty() && !ending.forget) remove_workspace_with_session(context, engine, row, left);
+    if (!row.workspace_id.empty() && !ending.forget) remove_workspace_with_session(context, engine, row, is_retry, left);
     attempt(left, "directory of session " + row.id, [&] { remove_tree(store.session_directory(row.id)); });
     if (!left.empty()) return left;
     write_in_need(store, [&] {

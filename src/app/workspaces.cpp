@@ -164,8 +164,15 @@ void remove_workspace(Context& context, const std::string& owner, std::string_vi
         throw Error(ErrorCode::busy, "workspace \"" + printable(id) + "\" is in use by container " + container.name)
             .hint("destroy the session that holds it first");
     }
-    engine.remove_volume(workspace.volume);
+    remove_workspace_volume(store, engine, workspace);
     store.erase_workspace(owner, id);
+}
+
+void remove_workspace_volume(const state::Store& store, engine::Client& engine, const state::WorkspaceRow& workspace) {
+    const auto volume = engine.inspect_volume(workspace.volume);
+    if (!volume) return;
+    check_is_ours(store, *volume, workspace);
+    engine.remove_volume(workspace.volume);
 }
 
 } // namespace sandbox::app

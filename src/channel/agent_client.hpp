@@ -63,7 +63,8 @@ class HelloListener {
     ~HelloListener(); // removes hello.sock
     // The directory to bind-mount read-only at /.sandbox/channel.
     const std::string& mount_directory() const;
-    // Waits for the agent, hands everything over. Absent when no agent came within `timeout` (use the bridge then).
+    // Waits for the agent, hands everything over. Absent when no agent came within `timeout` (use the bridge then); one that came is
+    // given half a minute to answer.
     std::optional<Hello> accept(const SessionSetup& setup, Milliseconds timeout);
 
   private:

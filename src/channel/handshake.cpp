@@ -23,7 +23,7 @@ std::int64_t time_left_ms(std::int64_t boot_ms) {
 }
 
 constexpr std::string_view k_hello_name = "hello.sock";
-constexpr Milliseconds k_bridge_patience{30'000};
+constexpr Milliseconds k_handshake_patience{30'000};
 
 Hello public_hello(const agent::HelloMessage& message) {
     return {message.agent_version, message.uid, message.gid, message.workspace_writable, message.home_writable, message.home};
@@ -112,9 +112,11 @@ std::optional<Hello> HelloListener::accept(const SessionSetup& setup, Millisecon
         if (!socket) continue;
         const int fd = socket.get();
         agent::FramedStream connection(std::make_unique<SocketStream>(std::move(socket)));
-        read_hello(connection, until);
+        // One that came this far is on its way, however busy the machine is.
+        const std::int64_t patience_ends = boot_now_ms() + k_handshake_patience.count();
+        read_hello(connection, patience_ends);
         send_with_descriptor(fd, frames, m_listener.get());
-        Hello hello = set_up(connection, std::string_view(frames).substr(1), until);
+        Hello hello = set_up(connection, std::string_view(frames).substr(1), patience_ends);
         // From now on the agent alone holds it: when the agent is gone, connecting is refused.
         m_listener.reset();
         return hello;
@@ -123,7 +125,7 @@ std::optional<Hello> HelloListener::accept(const SessionSetup& setup, Millisecon
 }
 
 Hello bridge_handshake(std::unique_ptr<Stream> stream, const SessionSetup& setup) {
-    const std::int64_t until = boot_now_ms() + k_bridge_patience.count();
+    const std::int64_t until = boot_now_ms() + k_handshake_patience.count();
     agent::FramedStream connection(std::move(stream));
     read_hello(connection, until);
     return set_up(connection, encode_setup_frames(setup), until);

@@ -51,8 +51,8 @@ const Command k_cp{
                                              "sandbox cp ./src/. $S:src", "sandbox cp ./a:b $S:"};
     },
     .details = "Session paths are absolute or relative to the workdir. An existing directory as the target receives the\n"
-               "source under its own name; SOURCE/. means its contents. Files arrive whole or not at all, owned by the\n"
-               "session's user on the way in and by you on the way out.",
+               "source under its own name; SOURCE/. means its contents. A copy arrives whole or not at all: what can't be\n"
+               "read is an error, never left out. It belongs to the session's user on the way in, to you on the way out.",
     .run = run};
 
 } // namespace sandbox::cli

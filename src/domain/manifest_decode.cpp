@@ -13,6 +13,10 @@
 namespace sandbox::domain {
 namespace {
 
+// The kernel's quota is 1 ms in 100 at least; an engine takes less for no limit at all.
+constexpr double k_least_cpus = 0.01;
+constexpr double k_most_cpus = 512;
+
 // What a reader gets: the field, and where its value goes.
 struct Read {
     const Field& f;
@@ -89,7 +93,7 @@ const std::array k_bindings = {
     Binding{"limits.maxOutput", [](Read r) { r.m.limits.max_output = read_size(r.f, 0); }},
     Binding{"limits.maxFile", [](Read r) { r.m.limits.max_file = read_size(r.f, 0); }},
     Binding{"limits.memory", [](Read r) { r.m.limits.memory = read_size(r.f, k_least_memory); }},
-    Binding{"limits.cpus", [](Read r) { r.m.limits.cpus = read_number(r.f, 512); }},
+    Binding{"limits.cpus", [](Read r) { r.m.limits.cpus = read_number(r.f, k_least_cpus, k_most_cpus); }},
     Binding{"limits.pids", [](Read r) { r.m.limits.pids = static_cast<std::uint32_t>(read_count(r.f, 1, 4'194'304)); }},
     Binding{"limits.maxProcesses", [](Read r) { r.m.limits.max_processes = static_cast<std::uint32_t>(read_count(r.f, 0, 1024)); }},
     Binding{"network", [](Read r) { r.m.network = NetworkMode(read_choice(r.f, "none|bridge")); }},

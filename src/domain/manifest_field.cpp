@@ -73,13 +73,13 @@ std::uint64_t read_count(const Field& field, std::uint64_t least, std::uint64_t 
     return value;
 }
 
-double read_number(const Field& field, double most) {
+double read_number(const Field& field, double least, double most) {
     const std::string& text = read_scalar(field, "a number");
     double value = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
     // NaN and the infinities are read too; the comparison refuses them.
-    if (end != text.data() + text.size() || failure != std::errc() || !(value > 0 && value <= most)) {
-        throw field.error(formatted("\"{}\" is not a number above 0 and up to {:g}", shown(text), most));
+    if (end != text.data() + text.size() || failure != std::errc() || !(value >= least && value <= most)) {
+        throw field.error(formatted("\"{}\" is not a number from {:g} to {:g}", shown(text), least, most));
     }
     return value;
 }

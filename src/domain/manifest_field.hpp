@@ -44,7 +44,7 @@ bool read_boolean(const Field& field);
 std::uint64_t read_size(const Field& field, std::uint64_t least);
 std::chrono::milliseconds read_duration(const Field& field);
 std::uint64_t read_count(const Field& field, std::uint64_t least, std::uint64_t most);
-double read_number(const Field& field, double most);
+double read_number(const Field& field, double least, double most);
 // The index of the scalar in "one|two|three".
 std::size_t read_choice(const Field& field, std::string_view choices);
 // The elements of a list of scalars. A single scalar is not a list.

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many at once: creates and destroys against a looping gc, and readers while the state is written."""
+import pathlib
 import subprocess
 import threading
 
-from runner import BASE, leftovers, state_leftovers
+from runner import BASE, Sandbox, leftovers, state_leftovers
 
 
 class GcLoop:
@@ -61,3 +62,21 @@ def test_parallel_execs_of_one_session(shared, session):
     for number, child in enumerate(children):
         out, err = child.communicate(timeout=60)
         assert (out, child.returncode) == (f"{number}\n".encode(), number), err
+
+
+def test_instances_of_one_engine_leave_each_others_agent_alone(sb, engine, tmp_path):
+    """A volume that is filled is not written again: containers run from it."""
+    sb.create()
+    (name,) = {mount["Name"] for container in engine.containers({"sandbox.instance": sb.instance})
+               for mount in engine.inspect(container["Id"])["Mounts"] if mount.get("Name", "").startswith("sandbox-agent-")}
+    program = pathlib.Path(engine.volume(name)["Mountpoint"]) / "sandbox-agent"
+    before = program.stat().st_ino
+    others = [Sandbox(tmp_path / f"state{i}", sb.owner) for i in range(6)]
+    try:
+        children = [other.start("create", "--image", BASE) for other in others]
+        assert [child.wait(timeout=120) for child in children] == [0] * len(others), [child.stderr.read() for child in children]
+        sb.create()
+        assert program.stat().st_ino == before
+    finally:
+        for other in others:
+            other.run("destroy", "--all", timeout=120)

@@ -162,3 +162,35 @@ def test_a_killed_create_leaves_a_workspace_that_its_user_can_write(sb, image):
         sb.sh(session, f"echo x >file-{within}")
         sb.destroy(session)
         sb.run("workspace", "rm", "p")
+
+
+def test_a_volume_that_took_a_workspaces_name_is_not_removed(sb, engine):
+    """Law 5 also on the way out: what was put there behind our back is somebody's."""
+    sb.destroy(sb.create("--workspace", "kept"))
+    name = sb.json("workspace", "inspect", "kept")["volume"]
+    engine.remove_volume(name)
+    engine.create_volume(name, {"mine": "yes"})
+    try:
+        assert name in sb.run("workspace", "rm", "-y", "kept", status=4).errors
+        sb.run("gc", "--workspaces", "--older-than", "0s", status=None)
+        assert engine.volume(name)
+    finally:
+        engine.remove_volume(name)
+        sb.run("workspace", "rm", "-y", "kept")
+
+
+def test_a_late_destroy_does_not_take_a_workspace_that_was_used_since(sb, engine):
+    shared = ["--workspace", "team", "--set", "workspace.shared=true"]
+    first = sb.create(*shared)
+    second = sb.create(*shared, "--set", "workspace.destroyOnSessionDestroy=true")
+    assert "in use" in sb.run("destroy", second, status=1).errors
+    sb.destroy(first)
+    third = sb.create("--workspace", "team")
+    sb.sh(third, "echo precious >kept")
+    sb.destroy(third)
+    sb.run("gc")
+    assert [row["id"] for row in sb.sessions()] == []  # the second is finished
+    again = sb.create("--workspace", "team")
+    assert sb.sh(again, "cat kept").text == "precious\n"
+    sb.destroy(again)
+    sb.run("workspace", "rm", "-y", "team")

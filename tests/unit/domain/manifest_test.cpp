@@ -309,7 +309,7 @@ TEST_CASE("git takes https, ssh and local paths") {
 TEST_CASE("limits have bounds") {
     CHECK(contains(refused("limits: {memory: 5MB}\n").hint(), "6MiB"));
     CHECK(contains(refused("limits: {timeout: 30}\n").hint(), "\"30s\""));
-    for (const char* limit : {"cpus: 0", "cpus: -1", "cpus: 513", "cpus: nan", "cpus: inf", "cpus: x", "pids: 0", "pids: 1.5",
+    for (const char* limit : {"cpus: 0", "cpus: 0.009", "cpus: 1e-10", "cpus: -1", "cpus: 513", "cpus: nan", "cpus: inf", "cpus: x", "pids: 0", "pids: 1.5",
                               "pids: -1", "pids: 99999999999", "memory: lots", "maxOutput: -1", "maxFile: ''",
                               "maxProcesses: x"}) {
         CAPTURE(limit);
