@@ -5,6 +5,7 @@
 #include "app/workspaces.hpp"
 #include "domain/labels.hpp"
 #include "domain/manifest.hpp"
+#include "util/text.hpp"
 #include "util/time.hpp"
 
 #include <algorithm>
@@ -16,6 +17,10 @@ namespace {
 constexpr std::size_t k_overdue_at_once = 4;
 constexpr std::size_t k_overdue_seen = 64; // more than are taken, so that those that fail don't stand before the others
 constexpr std::int64_t k_overdue_budget_ms = 5000;
+constexpr std::size_t k_longest_reason = 300; // an engine that can't remove a deep tree names every directory on the way
+
+// A crash leaves a row that is being destroyed; only an attempt that came to its end leaves one with a reason.
+bool has_failed(const state::SessionRow& row) { return row.state == state::SessionState::destroying && !row.reason.empty(); }
 
 template <typename Step> void attempt(std::vector<Left>& left, const std::string& what, Step&& step) {
     try {
@@ -97,7 +102,12 @@ std::vector<Left> tear_down(Context& context, state::SessionRow row, const Endin
     remove_volumes(engine, filter, left);
     if (!row.workspace_id.empty() && !ending.forget) remove_workspace_with_session(context, engine, row, is_retry, left);
     attempt(left, "directory of session " + row.id, [&] { remove_tree(store.session_directory(row.id)); });
-    if (!left.empty()) return left;
+    if (!left.empty()) {
+        // Said in inspect; and what has failed once is tried again by gc and by name, not by every create and destroy.
+        row.reason = shortened(left.front().what + ": " + left.front().error, k_longest_reason);
+        write_in_need(store, [&] { store.update(row); });
+        return left;
+    }
     write_in_need(store, [&] {
         if (ending.forget) store.erase(row.id);
         else store.close(row.id, ending.closed_as, ending.reason);
@@ -108,7 +118,9 @@ std::vector<Left> tear_down(Context& context, state::SessionRow row, const Endin
 
 Error left_error(const std::vector<Left>& left) {
     std::string message;
-    for (const auto& item : left) message += (message.empty() ? "" : "; ") + item.what + ": " + item.error;
+    for (const auto& item : left) {
+        message += (message.empty() ? "" : "; ") + item.what + ": " + shortened(item.error, k_longest_reason);
+    }
     return Error(ErrorCode::cleanup_failed, message);
 }
 
@@ -138,7 +150,7 @@ void take_overdue(Context& context) {
             const auto lock = store.try_lock_session(seen.id);
             const auto row = store.find(seen.id);
             // Looked at again under the lock: an extend or a destroy may have come first.
-            if (!lock || !row || state::is_closed(row->state) || row->expires_ms > wall_now_ms()) continue;
+            if (!lock || !row || state::is_closed(row->state) || row->expires_ms > wall_now_ms() || has_failed(*row)) continue;
             if (tear_down(context, *row, {state::SessionState::expired, "ttl"}).empty()) ++taken;
         } catch (const Error&) {
             silent.insert(seen.endpoint);

@@ -137,3 +137,19 @@ def test_engine_down(sb):
     assert sb.run("exec", session, "echo", "alive").text == "alive\n"
 
 
+
+
+def test_what_cannot_be_removed_holds_up_one_create_only(sb, engine):
+    """One that an engine fails to remove, for half a minute if it wants, is gc's to try again."""
+    overdue = sb.create("--ttl", "1s")
+    mount = next(m for m in engine.session(overdue)["Mounts"] if m["Destination"] == "/workspace")
+    holder = engine.create({"Image": BASE, "Cmd": ["true"], "HostConfig": {
+        "NetworkMode": "none", "Mounts": [{"Type": "volume", "Source": mount["Name"], "Target": "/w"}]}})
+    wait_until(lambda: is_gone(engine, {"sandbox.session": overdue}) or not engine.containers({"sandbox.session": overdue}), 30, "its end")
+    sb.create()
+    assert "volume" in sb.json("inspect", overdue)["reason"]
+    engine.remove(holder)
+    sb.create()
+    assert overdue in [row["id"] for row in sb.sessions()]
+    sb.run("gc")
+    assert overdue not in [row["id"] for row in sb.sessions()] and not engine.volume(mount["Name"])
