@@ -59,7 +59,7 @@ Location parse_location(std::string_view text) {
                          text.substr(0, colon).find('/') != std::string_view::npos;
     if (is_host) return {{}, std::string(text)};
     if (colon == 0) {
-        throw Error(ErrorCode::usage, "\"" + printable(text) + "\" names no session before its colon")
+        throw Error(ErrorCode::usage, quoted(text) + " names no session before its colon")
             .hint("a host path that starts with a colon: ./" + printable(text));
     }
     return {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};

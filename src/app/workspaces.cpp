@@ -34,8 +34,7 @@ void check_is_ours(const state::Store& store, const engine::VolumeInfo& volume, 
         carries(volume, domain::k_label_workspace, workspace.id)) {
         return;
     }
-    throw Error(ErrorCode::conflict, "volume " + volume.name + " exists and is not workspace \"" +
-                                         printable(workspace.id) + "\" of this owner and instance")
+    throw Error(ErrorCode::conflict, "volume " + volume.name + " exists and is not workspace " + quoted(workspace.id) + " of this owner and instance")
         .hint("remove or rename that volume; sandbox never takes over what it did not make");
 }
 
@@ -84,7 +83,7 @@ WorkspaceRow require_workspace(const state::Store& store, const std::string& own
     const auto workspace = store.find_workspace(owner, id);
     if (workspace) return *workspace;
     throw Error(ErrorCode::not_found,
-                "no workspace \"" + printable(id) + "\" of owner \"" + printable(owner) + "\"")
+                "no workspace " + quoted(id) + " of owner " + quoted(owner))
         .hint("sandbox workspace ls lists them; a workspace belongs to the owner that made it first");
 }
 
@@ -95,13 +94,13 @@ bool open_workspace(Context& context, engine::Client& engine, const std::string&
     state::Store& store = context.store();
     auto known = store.find_workspace(row.owner, row.workspace_id);
     if (known && known->engine_id != engine_id) {
-        throw Error(ErrorCode::conflict, "workspace \"" + printable(row.workspace_id) + "\" lives on another engine, " +
+        throw Error(ErrorCode::conflict, "workspace " + quoted(row.workspace_id) + " lives on another engine, " +
                                              known->endpoint)
             .hint("use --engine " + known->endpoint);
     }
     const bool is_known = known && known->confirmed;
     if (!is_known && !manifest.workspace.create) {
-        throw Error(ErrorCode::not_found, "workspace \"" + printable(row.workspace_id) + "\" does not exist")
+        throw Error(ErrorCode::not_found, "workspace " + quoted(row.workspace_id) + " does not exist")
             .hint("workspace.create is false; set it to true to make a new one");
     }
     WorkspaceRow workspace = known ? *known : new_workspace(store, engine_id, row);
@@ -109,7 +108,7 @@ bool open_workspace(Context& context, engine::Client& engine, const std::string&
     const auto volume = engine.inspect_volume(workspace.volume);
     if (volume) check_is_ours(store, *volume, workspace);
     if (is_known && !volume) {
-        throw Error(ErrorCode::not_found, "the volume of workspace \"" + printable(row.workspace_id) + "\" (" +
+        throw Error(ErrorCode::not_found, "the volume of workspace " + quoted(row.workspace_id) + " (" +
                                               workspace.volume + ") is missing from the engine")
             .hint("docker volume prune takes volumes that nothing mounts; sandbox workspace rm " + row.workspace_id +
                   " forgets it, and the next create makes an empty one");
@@ -136,7 +135,7 @@ void check_lease(const state::Store& store, engine::Client& engine, const state:
         const auto role = container.labels.find(domain::k_label_role);
         const bool is_session = role != container.labels.end() && role->second == domain::k_role_session;
         if (is_session && !row.exclusive && container.name != exclusive) continue;
-        throw Error(ErrorCode::busy, "workspace \"" + printable(row.workspace_id) + "\" is in use by container " +
+        throw Error(ErrorCode::busy, "workspace " + quoted(row.workspace_id) + " is in use by container " +
                                          container.name)
             .hint("destroy that session first, or make both sessions shared: true");
     }
@@ -161,7 +160,7 @@ void remove_workspace(Context& context, const std::string& owner, std::string_vi
     const auto workspace = require_workspace(store, owner, id);
     auto& engine = context.engine_of(workspace.endpoint, workspace.engine_id);
     for (const auto& container : engine.list_containers(mounting(workspace.volume))) {
-        throw Error(ErrorCode::busy, "workspace \"" + printable(id) + "\" is in use by container " + container.name)
+        throw Error(ErrorCode::busy, "workspace " + quoted(id) + " is in use by container " + container.name)
             .hint("destroy the session that holds it first");
     }
     remove_workspace_volume(store, engine, workspace);

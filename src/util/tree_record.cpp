@@ -50,7 +50,7 @@ bool is_safe_tree_path(std::string_view path) {
 }
 
 void throw_file_too_large(std::string_view path, std::uint64_t size, std::uint64_t limit) {
-    throw Error(ErrorCode::limit_exceeded, "\"" + printable(path) + "\" has " + std::to_string(size) +
+    throw Error(ErrorCode::limit_exceeded, quoted(path) + " has " + std::to_string(size) +
                                                " bytes, more than the limit of " + std::to_string(limit) + " for one file");
 }
 
@@ -164,7 +164,7 @@ void TreeDecoder::check_record() const {
     if (m_rooted && !m_any) {
         if (!record.path.empty()) malformed("it does not start with its root");
     } else if (!is_safe_tree_path(record.path)) {
-        malformed("unsafe path \"" + printable(std::string_view(record.path).substr(0, 256)) + "\"");
+        malformed("unsafe path " + quoted(std::string_view(record.path).substr(0, 256)));
     }
 }
 

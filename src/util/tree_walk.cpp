@@ -20,7 +20,7 @@ constexpr int k_directory_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXE
 constexpr std::size_t k_list_buffer = 32 << 10;
 
 Error failure(std::string_view what, std::string_view name) {
-    return errno_error(std::string(what) + " \"" + printable(name) + "\"");
+    return errno_error(std::string(what) + " " + quoted(name));
 }
 
 unsigned format_of(int directory, const char* name, unsigned char type) {
@@ -75,7 +75,7 @@ void DirectoryStack::open_top_again(int child) {
     struct stat info {};
     if (!directory || ::fstat(directory.get(), &info) != 0) throw failure("cannot go back to", m_path);
     if (info.st_dev != level.device || info.st_ino != level.inode) {
-        throw Error(ErrorCode::failed, "\"" + printable(m_path) + "\" was moved while it was copied");
+        throw Error(ErrorCode::failed, quoted(m_path) + " was moved while it was copied");
     }
     level.directory = std::move(directory);
 }

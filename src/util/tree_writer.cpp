@@ -18,7 +18,7 @@ constexpr int k_directory_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXE
 Error failure(std::string_view what, std::string_view path) {
     const int number = errno;
     if (path.empty()) return errno_error(what, number);
-    return errno_error(std::string(what) + " \"" + printable(path) + "\"", number);
+    return errno_error(std::string(what) + " " + quoted(path), number);
 }
 
 timespec time_of(const auto& record) {
@@ -32,7 +32,7 @@ void TreeFile::create(int directory, const std::string& name, const std::string&
     m_position = 0;
     m_file.reset(::openat(directory, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (m_file) return;
-    if (errno == EEXIST) throw Error(ErrorCode::protocol_error, "malformed file tree: \"" + printable(shown) + "\" comes twice");
+    if (errno == EEXIST) throw Error(ErrorCode::protocol_error, "malformed file tree: " + quoted(shown) + " comes twice");
     throw failure("cannot write", shown);
 }
 
@@ -86,7 +86,7 @@ void TreeWriter::on_record(const TreeRecord& record) {
 void TreeWriter::go_to(std::string_view parent) {
     while (!m_stack.empty() && m_stack.path() != parent) finish_directory();
     if (m_stack.empty()) {
-        throw Error(ErrorCode::protocol_error, "malformed file tree: \"" + printable(m_record.path) + "\" is in no directory of it");
+        throw Error(ErrorCode::protocol_error, "malformed file tree: " + quoted(m_record.path) + " is in no directory of it");
     }
 }
 
@@ -95,7 +95,7 @@ void TreeWriter::make(int directory, const std::string& name, const TreeRecord& 
     ++m_counts.files;
     if (record.type == TreeType::file) return m_file.create(directory, name, record.path);
     if (::symlinkat(record.link.c_str(), directory, name.c_str()) != 0) {
-        if (errno == EEXIST) throw Error(ErrorCode::protocol_error, "malformed file tree: \"" + printable(record.path) + "\" comes twice");
+        if (errno == EEXIST) throw Error(ErrorCode::protocol_error, "malformed file tree: " + quoted(record.path) + " comes twice");
         throw failure("cannot make link", record.path);
     }
     const timespec times[2] = {{0, UTIME_OMIT}, time_of(record)};
@@ -104,7 +104,7 @@ void TreeWriter::make(int directory, const std::string& name, const TreeRecord& 
 
 void TreeWriter::make_directory(int directory, const std::string& name, const TreeRecord& record) {
     if (::mkdirat(directory, name.c_str(), S_IRWXU) != 0) {
-        if (errno == EEXIST) throw Error(ErrorCode::protocol_error, "malformed file tree: \"" + printable(record.path) + "\" comes twice");
+        if (errno == EEXIST) throw Error(ErrorCode::protocol_error, "malformed file tree: " + quoted(record.path) + " comes twice");
         throw failure("cannot make directory", record.path);
     }
     Fd made(::openat(directory, name.c_str(), k_directory_flags));
