@@ -15,6 +15,9 @@ engine::Mount workspace_mount(const ContainerParts& parts) {
     mount.source = parts.row.volume; // empty: anonymous, so that the engine removes it with the container
     mount.target = parts.manifest.workdir;
     mount.read_only = parts.manifest.workspace.readonly;
+    // An engine copies the image's directory, owner and mode included, into any volume that is empty: one that was left
+    // empty on purpose would get the image's files again, and take the workspace from the user it was given to.
+    mount.no_copy = parts.workspace_has_data;
     mount.volume_labels = session_labels(parts.row, parts.instance, domain::k_role_workspace);
     if (!parts.row.workspace_id.empty()) {
         // An engine makes a volume anew that was pruned a moment ago: it must not look like one that dies with the session.

@@ -21,6 +21,7 @@ struct ContainerParts {
     std::string channel_directory; // empty: no bind mount, the bridge serves
     std::string seccomp_profile;   // JSON text; empty: the engine's default
     std::string network;           // "none" or the name of our network
+    bool workspace_has_data = false; // it is an earlier session's: the image puts nothing into it
 };
 
 engine::ContainerSpec container_spec(const ContainerParts& parts);

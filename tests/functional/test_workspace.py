@@ -3,6 +3,7 @@
 import json
 import time
 
+import pytest
 from runner import BASE
 
 
@@ -162,6 +163,19 @@ def test_a_killed_create_leaves_a_workspace_that_its_user_can_write(sb, image):
         sb.sh(session, f"echo x >file-{within}")
         sb.destroy(session)
         sb.run("workspace", "rm", "p")
+
+
+@pytest.mark.parametrize("name", ["uid-1000", "owned-workdir", "root-owned-workdir"])
+def test_a_workspace_that_was_left_empty_stays_as_it_was_left(sb, image, name):
+    first = sb.create("--workspace", "p", image=image(name))
+    sb.sh(first, "rm -rf -- *")
+    left = sb.sh(first, "stat -c '%u:%g %a' .").text
+    sb.destroy(first)
+    second = sb.create("--workspace", "p", image=image(name))
+    assert sb.sh(second, "ls -A; stat -c '%u:%g %a' .").text == left
+    sb.sh(second, "echo x >file")
+    sb.destroy(second)
+    sb.run("workspace", "rm", "p")
 
 
 def test_a_volume_that_took_a_workspaces_name_is_not_removed(sb, engine):
