@@ -98,7 +98,6 @@ NamesMessage decode_names(std::string_view payload) {
     const auto count = reader.u32();
     if (count > k_max_names) throw WireError("too many names");
     NamesMessage message;
-    message.names.reserve(count);
     for (std::uint32_t i = 0; i < count; ++i) {
         const bool is_directory = flag(reader);
         message.names.push_back({name_field(reader), is_directory});
