@@ -8,9 +8,12 @@
 #include "util/text.hpp"
 #include "util/tree_reader.hpp"
 #include "util/tree_record.hpp"
+#include "util/tree_walk.hpp"
 #include "util/tree_writer.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 
 namespace sandbox::agent {
 namespace {
@@ -86,11 +89,25 @@ void get_tree(WorkerConnection& connection, const SessionContext& context) {
     send_done(connection, counts);
 }
 
+void list_names(WorkerConnection& connection, const SessionContext& context) {
+    const ListMessage message = decode_list(expect_payload(connection, FrameType::list));
+    const Location location = locate(context.workdir, message.directory.empty() ? "." : message.directory);
+    const Fd directory = location.base.open(location.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (!directory) throw path_error("cannot list", message.directory);
+    NamesMessage names;
+    list_directory_while(directory.get(), [&](const std::string& name, unsigned format) {
+        if (name.starts_with(message.prefix)) names.names.push_back({name, format == S_IFDIR});
+        return names.names.size() < k_max_names;
+    });
+    connection.write(encode(names));
+}
+
 void serve(WorkerConnection& connection, Operation operation, const SessionContext& context) {
     switch (operation) {
     case Operation::put_tree: return put_tree(connection, context);
     case Operation::put_entries: return put_entries(connection, context);
     case Operation::get_tree: return get_tree(connection, context);
+    case Operation::list_names: return list_names(connection, context);
     default: throw WireError("not a file operation");
     }
 }

@@ -10,6 +10,14 @@ std::string path_field(Reader& reader) {
     return std::string(path);
 }
 
+// One component: what a container says may end up in a path of ours.
+std::string name_field(Reader& reader) {
+    const std::string_view name = reader.text();
+    const bool is_name = !name.empty() && name != "." && name != ".." && name.size() <= k_max_name;
+    if (!is_name || name.find_first_of(std::string_view("/\0", 2)) != std::string_view::npos) throw WireError("bad name");
+    return std::string(name);
+}
+
 bool flag(Reader& reader) {
     const auto value = reader.u8();
     if (value > 1) throw WireError("bad flag");
@@ -61,6 +69,39 @@ GetMessage decode_get(std::string_view payload) {
     message.source = path_field(reader);
     message.max_file = limit_field(reader);
     if (!reader.at_end()) message.follow_link = flag(reader);
+    reader.expect_end();
+    return message;
+}
+
+std::string encode(const ListMessage& message) {
+    return Writer(FrameType::list).text(message.directory).text(message.prefix).finish();
+}
+
+ListMessage decode_list(std::string_view payload) {
+    Reader reader(payload);
+    ListMessage message;
+    message.directory = path_field(reader);
+    message.prefix = path_field(reader);
+    reader.expect_end();
+    return message;
+}
+
+std::string encode(const NamesMessage& message) {
+    Writer writer(FrameType::names);
+    writer.u32(static_cast<std::uint32_t>(message.names.size()));
+    for (const ListedName& entry : message.names) writer.u8(entry.is_directory).text(entry.name);
+    return writer.finish();
+}
+
+NamesMessage decode_names(std::string_view payload) {
+    Reader reader(payload);
+    const auto count = reader.u32();
+    if (count > k_max_names) throw WireError("too many names");
+    NamesMessage message;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const bool is_directory = flag(reader);
+        message.names.push_back({name_field(reader), is_directory});
+    }
     reader.expect_end();
     return message;
 }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sandbox::agent {
 
@@ -35,6 +36,27 @@ struct GetMessage {
 };
 std::string encode(const GetMessage& message);
 GetMessage decode_get(std::string_view payload);
+
+// The names in one directory that begin with `prefix`, in no order, at most k_max_names: all fit in one frame.
+inline constexpr std::size_t k_max_name = 255; // NAME_MAX
+inline constexpr std::size_t k_max_names = 4000;
+static_assert(k_max_names * (k_max_name + 5) + 8 < k_max_frame);
+struct ListMessage {
+    std::string directory; // as in a copy; empty: the workdir
+    std::string prefix;
+};
+std::string encode(const ListMessage& message);
+ListMessage decode_list(std::string_view payload);
+
+struct ListedName {
+    std::string name;
+    bool is_directory = false;
+};
+struct NamesMessage {
+    std::vector<ListedName> names;
+};
+std::string encode(const NamesMessage& message);
+NamesMessage decode_names(std::string_view payload);
 
 struct DoneMessage {
     std::uint64_t files = 0;

@@ -69,7 +69,7 @@ void Init::read_control(Worker& worker) {
 void Init::finish_operation(Worker& worker) {
     if (!worker.connection) return;
     worker.connection.reset();
-    m_deadlines.end_operation(boot_now_ms());
+    if (is_activity(worker.operation)) m_deadlines.end_operation(boot_now_ms());
 }
 
 void Init::purge_orphans() {

@@ -130,7 +130,7 @@ void Init::start_worker(Pending& pending, Operation operation) {
     worker.control = std::move(mine);
     worker.connection = std::move(pending.socket);
     worker.bridge = pending.origin == Origin::bridge ? pending.peer : 0;
-    m_deadlines.begin_operation();
+    if (is_activity(operation)) m_deadlines.begin_operation();
 }
 
 void Init::run_worker(Pending& pending, Operation operation, Fd control) {

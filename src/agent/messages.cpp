@@ -73,7 +73,7 @@ OpenMessage decode_open(std::string_view payload) {
     OpenMessage message;
     message.version = reader.u32();
     const std::uint8_t operation = reader.u8();
-    if (operation < static_cast<std::uint8_t>(Operation::exec) || operation > static_cast<std::uint8_t>(Operation::set_deadline)) {
+    if (operation < static_cast<std::uint8_t>(Operation::exec) || operation > static_cast<std::uint8_t>(k_last_operation)) {
         throw WireError("unknown operation " + std::to_string(operation));
     }
     message.operation = static_cast<Operation>(operation);

@@ -50,11 +50,16 @@ enum class FrameType : std::uint8_t {
     deadline,   // client -> agent: new TTL or idle, with its own HMAC over a bridge
     credit,     // agent -> client: so many more bytes of stdin_data may be sent. The client starts with k_stdin_window, so
                 // that a command that does not read its input never blocks the signals queued behind it
+    list,       // client -> agent: a directory, and how the names wanted of it begin
+    names,      // agent -> client: answer to Operation::list_names; last frame
 };
-inline constexpr FrameType k_last_frame_type = FrameType::credit;
+inline constexpr FrameType k_last_frame_type = FrameType::names;
 inline constexpr std::size_t k_stdin_window = 1 << 20;
 
-enum class Operation : std::uint8_t { exec = 1, status, put_tree, put_entries, get_tree, set_deadline };
+enum class Operation : std::uint8_t { exec = 1, status, put_tree, put_entries, get_tree, set_deadline, list_names };
+inline constexpr Operation k_last_operation = Operation::list_names;
+// Looking never counts as activity: the idle time goes on as if nobody had come.
+constexpr bool is_activity(Operation operation) { return operation != Operation::status && operation != Operation::list_names; }
 
 // What a malformed frame or field is. Never escapes agent/ and channel/.
 struct WireError : std::runtime_error {

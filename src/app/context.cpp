@@ -41,6 +41,11 @@ state::Store& Context::lookup() {
     return keep(state::Store::open_for_lookup(state::default_state_directory(m_settings.state_directory)));
 }
 
+const state::Store* Context::peek() {
+    if (!m_store) m_store = state::Store::peek(state::default_state_directory(m_settings.state_directory));
+    return m_store ? &*m_store : nullptr;
+}
+
 engine::Client& Context::client_for(const engine::Endpoint& endpoint) {
     auto& client = m_clients[endpoint.url];
     if (!client) client = std::make_unique<engine::Client>(endpoint);

@@ -34,6 +34,8 @@ class Context {
     state::Store& store();
     // The same store opened without repairs or migrations where possible: for verbs that must start fast.
     state::Store& lookup();
+    // The same for a mere look: null where there is no state yet, or one that would have to be repaired or migrated first.
+    const state::Store* peek();
     // The engine that new sessions are made on.
     engine::Client& engine();
     // The engine that made a row, after checking that it still is that engine. Throws engine_unreachable when another

@@ -194,4 +194,12 @@ struct GetOptions {
 // Nothing outside the target is touched whatever the container sends. Owner becomes the caller, setuid and setgid bits are dropped.
 TransferStats get_tree(const Link& link, const GetOptions& options);
 
+struct ListedName {
+    std::string name; // any bytes but '/' and NUL
+    bool is_directory = false;
+};
+// The names in a directory (container path) that begin with `prefix`, in no order, the first few thousand. Looking: never counts
+// as activity. Throws session_unreachable when no answer comes within `deadline`.
+std::vector<ListedName> list_names(const Link& link, const std::string& directory, const std::string& prefix, Milliseconds deadline);
+
 } // namespace sandbox::channel

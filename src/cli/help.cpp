@@ -44,7 +44,7 @@ std::string option_lines(const std::vector<Option>& options) {
 std::string command_lines(auto&& wanted) {
     Lines lines;
     for (const auto& command : commands()) {
-        if (!wanted(command)) continue;
+        if (command.hidden || !wanted(command)) continue;
         std::string name(command.name);
         if (!command.alias.empty()) name += ", " + std::string(command.alias);
         lines.emplace_back(name, command.summary);
@@ -60,7 +60,7 @@ std::string overview() {
                        "gone without a trace.\n";
     std::vector<std::string_view> groups;
     for (const auto& command : commands()) {
-        if (std::ranges::find(groups, command.group) == groups.end()) groups.push_back(command.group);
+        if (!command.hidden && std::ranges::find(groups, command.group) == groups.end()) groups.push_back(command.group);
     }
     for (const auto group : groups) {
         text += "\n" + std::string(group) + ":\n";

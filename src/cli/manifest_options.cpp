@@ -43,6 +43,15 @@ std::string placeholder(const domain::ManifestKey& key) {
     }
 }
 
+Completer completer_of(std::string_view path) {
+    static const std::map<std::string_view, Completer> completers{{"workspace", Completer::workspace},
+                                                                  {"labels", Completer::label},
+                                                                  {"env", Completer::variable},
+                                                                  {"workdir", Completer::nothing}};
+    const auto found = completers.find(path);
+    return found == completers.end() ? Completer::by_value : found->second;
+}
+
 bool is_plural(const domain::ManifestKey& key) {
     return key.type == domain::KeyType::list || key.type == domain::KeyType::map;
 }
@@ -104,13 +113,14 @@ void apply_flags(domain::ManifestBuilder& builder, const Invocation& call) {
 std::vector<Option> manifest_options() {
     std::vector<Option> options{
         {"file", 'f', "MANIFEST", "a manifest (YAML or JSON), - for standard input; maps merge, lists replace", true},
-        {"set", 0, "PATH=VALUE", "any manifest key, as in --set limits.pids=32", true},
+        {"set", 0, "PATH=VALUE", "any manifest key, as in --set limits.pids=32", true, false, Completer::manifest_key},
         {"env-file", 0, "FILE", "environment from a file of NAME=VALUE lines", true},
         {"allow-path", 0, "DIR", "let the manifest name host paths below this directory too", true}};
     for (const auto& key : domain::manifest_keys()) {
         const std::string name = option_name(key);
         if (name.empty()) continue;
-        options.push_back({name, letter_of(key.path), placeholder(key), summary_of(key), is_plural(key)});
+        options.push_back({name, letter_of(key.path), placeholder(key), summary_of(key), is_plural(key), false,
+                           completer_of(key.path)});
     }
     return options;
 }

@@ -3,7 +3,9 @@
 
 namespace sandbox::cli {
 
-Option label_option() { return {"label", 'l', "KEY=VALUE", "only those with this label; all given ones must match", true}; }
+Option label_option() {
+    return {"label", 'l', "KEY=VALUE", "only those with this label; all given ones must match", true, false, Completer::label};
+}
 Option all_owners_option() { return {"all-owners", 0, "", "every owner's, not only yours"}; }
 std::vector<Option> no_options() { return {}; }
 
@@ -12,12 +14,12 @@ const std::vector<Option>& global_options() {
         {"json", 0, "", "one JSON document on standard output"},
         {"quiet", 0, "", "say nothing but errors"},
         {"verbose", 0, "", "say more about what is done"},
-        {"owner", 0, "NAME", "whose sessions are meant (SANDBOX_OWNER; uid:<uid> by default)"},
-        {"engine", 0, "URL", "the engine for new sessions (SANDBOX_ENGINE, then DOCKER_HOST)"},
-        {"state-dir", 0, "DIR", "where the state is kept (SANDBOX_STATE_DIR)"},
+        {"owner", 0, "NAME", "whose sessions are meant (SANDBOX_OWNER; uid:<uid> by default)", false, false, Completer::owner, "SANDBOX_OWNER"},
+        {"engine", 0, "URL", "the engine for new sessions (SANDBOX_ENGINE, then DOCKER_HOST)", false, false, Completer::nothing, "SANDBOX_ENGINE"},
+        {"state-dir", 0, "DIR", "where the state is kept (SANDBOX_STATE_DIR)", false, false, Completer::by_value, "SANDBOX_STATE_DIR"},
         {"no-input", 0, "", "never ask anything (SANDBOX_NO_INPUT)"},
         {"yes", 'y', "", "take every question as answered with yes"},
-        {"color", 0, "WHEN", "auto, always or never; output has no colour so far"},
+        {"color", 0, "auto|always|never", "when to use colour; output has none so far"},
         {"help", 'h', "", "show help"},
     };
     return options;

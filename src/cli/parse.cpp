@@ -22,11 +22,6 @@ const Option* find_option(const std::vector<Option>& options, std::string_view w
     return nullptr;
 }
 
-bool is_group(std::string_view word) {
-    const std::string prefix = std::string(word) + " ";
-    return std::ranges::any_of(commands(), [&](const Command& command) { return command.name.starts_with(prefix); });
-}
-
 // Where the verb's words are in the line: global options may come first, and take an argument.
 struct VerbPosition {
     std::string name;
@@ -58,6 +53,7 @@ VerbPosition locate_verb(const std::vector<std::string>& line) {
 [[noreturn]] void unknown_verb(const std::string& name) {
     std::vector<std::string> names;
     for (const auto& command : commands()) {
+        if (command.hidden) continue;
         names.emplace_back(command.name);
         if (!command.alias.empty()) names.emplace_back(command.alias);
     }

@@ -2,12 +2,14 @@
 // The one table of commands, in the order in which help lists them.
 #include "cli/verbs.hpp"
 
+#include <algorithm>
+
 namespace sandbox::cli {
 
 std::span<const Command> commands() {
     static const std::vector<Command> table{k_create, k_exec, k_ps, k_inspect, k_destroy, k_cp, k_workspace_ls,
                                             k_workspace_inspect, k_workspace_rm, k_gc, k_image_bootstrap,
-                                            k_image_import, k_help, k_version};
+                                            k_image_import, k_completion, k_help, k_version, k_complete, k_dump_cli};
     return table;
 }
 
@@ -17,6 +19,11 @@ const Command* find_command(std::string_view name) {
         if (command.name == name || command.alias == name) return &command;
     }
     return nullptr;
+}
+
+bool is_group(std::string_view word) {
+    const std::string prefix = std::string(word) + " ";
+    return std::ranges::any_of(commands(), [&](const Command& command) { return command.name.starts_with(prefix); });
 }
 
 } // namespace sandbox::cli

@@ -45,6 +45,7 @@ const Command k_cp{
     .usage = "[OPTIONS] SOURCE SESSION:TARGET | SESSION:SOURCE TARGET",
     .min_arguments = 2,
     .max_arguments = 2,
+    .positionals = {{"SOURCE", Completer::session_path}, {"TARGET", Completer::session_path}},
     .options = options,
     .examples = [] {
         return std::vector<std::string_view>{"sandbox cp ticket.txt $S:input/", "sandbox cp $S:output/report.md .",

@@ -19,7 +19,7 @@ namespace {
 std::vector<Option> options() {
     std::vector<Option> all = manifest_options();
     all.push_back({"dry-run", 0, "", "print what would be made, and make nothing"});
-    all.push_back({"channel", 0, "WHICH", "how to reach the agent: auto, socket or bridge"});
+    all.push_back({"channel", 0, "auto|socket|bridge", "how to reach the agent [auto]"});
     return all;
 }
 

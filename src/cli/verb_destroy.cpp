@@ -74,6 +74,7 @@ const Command k_destroy{
     .summary = "end sessions and remove everything they had",
     .usage = "[OPTIONS] SESSION... | -l KEY=VALUE | --all",
     .max_arguments = SIZE_MAX,
+    .positionals = {{"SESSION", Completer::session, true}},
     .options = options,
     .examples = [] {
         return std::vector<std::string_view>{"sandbox destroy $S", "sandbox rm -l jobId=981",

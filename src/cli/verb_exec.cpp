@@ -24,9 +24,10 @@ constexpr int k_own_failure = 125;
 std::vector<Option> options() {
     return {{"interactive", 'i', "", "pass standard input on, its end included"},
             {"tty", 't', "", "give the command a terminal"},
-            {"env", 'e', "NAME=VALUE", "set a variable; NAME alone takes it from here", true},
+            {"env", 'e', "NAME=VALUE", "set a variable; NAME alone takes it from here", true, false, Completer::variable},
             {"env-file", 0, "FILE", "variables from a file of NAME=VALUE lines", true},
-            {"workdir", 'w', "DIR", "where the command starts, relative to the session's workdir"},
+            {"workdir", 'w', "DIR", "where the command starts, relative to the session's workdir", false, false,
+             Completer::nothing},
             {"timeout", 0, "DURATION", "end the command and all it started after this long (status 124)"},
             {"result", 0, "FILE", "write how it ended as JSON to FILE or /dev/fd/N, beside the untouched streams"}};
 }
@@ -176,6 +177,7 @@ const Command k_exec{
     .usage = "[OPTIONS] SESSION [--] COMMAND [ARG...]",
     .min_arguments = 2,
     .max_arguments = SIZE_MAX,
+    .positionals = {{"SESSION", Completer::session}, {"COMMAND", Completer::nothing}, {"ARG", Completer::nothing, true}},
     .stops_at_first_argument = true,
     .status = StatusRule::passed_through,
     .options = options,

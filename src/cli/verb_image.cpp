@@ -56,6 +56,7 @@ const Command k_image_import{
     .usage = "[OPTIONS] FILE --tag NAME[:TAG]",
     .min_arguments = 1,
     .max_arguments = 1,
+    .positionals = {{"FILE"}},
     .options = [] { return std::vector<Option>{{"tag", 0, "NAME[:TAG]", "what to call it"}}; },
     .examples = [] {
         return std::vector<std::string_view>{"sandbox image import rootfs.tar.gz --tag my/base",

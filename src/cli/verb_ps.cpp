@@ -151,6 +151,7 @@ const Command k_inspect{
     .usage = "SESSION...",
     .min_arguments = 1,
     .max_arguments = SIZE_MAX,
+    .positionals = {{"SESSION", Completer::session, true}},
     .options = no_options,
     .examples = [] { return std::vector<std::string_view>{"sandbox inspect web", "sandbox inspect --json web"}; },
     .details = "",

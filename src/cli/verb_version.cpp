@@ -65,6 +65,7 @@ const Command k_help{
     .summary = "show help on a command",
     .usage = "[COMMAND]",
     .max_arguments = 2,
+    .positionals = {{"COMMAND", Completer::command, true}},
     .options = no_options,
     .examples = [] { return std::vector<std::string_view>{"sandbox help exec"}; },
     .details = "",

@@ -99,6 +99,7 @@ const Command k_workspace_inspect{
     .usage = "WORKSPACE",
     .min_arguments = 1,
     .max_arguments = 1,
+    .positionals = {{"WORKSPACE", Completer::workspace}},
     .options = no_options,
     .examples = [] { return std::vector<std::string_view>{"sandbox workspace inspect project-42"}; },
     .details = "",
@@ -112,6 +113,7 @@ const Command k_workspace_rm{
     .usage = "[OPTIONS] WORKSPACE...",
     .min_arguments = 1,
     .max_arguments = SIZE_MAX,
+    .positionals = {{"WORKSPACE", Completer::workspace, true}},
     .options = [] {
         return std::vector<Option>{{"ignore-missing", 0, "", "a workspace never known is no error"}};
     },

@@ -20,5 +20,8 @@ extern const Command k_image_bootstrap;
 extern const Command k_image_import;
 extern const Command k_version;
 extern const Command k_help;
+extern const Command k_completion;
+extern const Command k_complete;
+extern const Command k_dump_cli;
 
 } // namespace sandbox::cli

@@ -76,11 +76,17 @@ Store Store::open(const std::string& directory) {
 }
 
 Store Store::open_for_lookup(const std::string& directory) {
+    auto store = peek(directory);
+    if (!store) return open(directory);
+    secure_state_directory(directory);
+    return std::move(*store);
+}
+
+std::optional<Store> Store::peek(const std::string& directory) {
     auto impl = std::make_unique<Impl>();
     impl->layout = Layout{directory};
     Opened opened = open_database_for_lookup(impl->layout, migrations());
-    if (!opened.db) return open(directory);
-    secure_state_directory(directory);
+    if (!opened.db) return std::nullopt;
     impl->identity = std::move(opened.identity);
     impl->db = std::move(opened.db);
     impl->snapshot = std::move(opened.snapshot);

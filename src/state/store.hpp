@@ -42,6 +42,9 @@ class Store {
     static Store open(const std::string& directory);
     // For the exec path: opens read-only without migrations where the schema is current, else like open().
     static Store open_for_lookup(const std::string& directory);
+    // Read-only as well, and absent where the directory or the database is not as it should be: nothing is made, migrated
+    // or repaired.
+    static std::optional<Store> peek(const std::string& directory);
     Store(Store&&) noexcept;
     Store& operator=(Store&&) noexcept;
     ~Store();

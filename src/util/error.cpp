@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "util/error.hpp"
+#include "util/error_codes.hpp"
 
 #include <array>
 #include <cerrno>
@@ -14,34 +14,35 @@ struct CodeRow {
     std::string_view name;
     int status;
     bool retryable;
+    std::string_view summary;
 };
 
 constexpr std::array k_codes{
-    CodeRow{ErrorCode::failed, "failed", 1, false},
-    CodeRow{ErrorCode::io_error, "io_error", 1, false},
-    CodeRow{ErrorCode::protocol_error, "protocol_error", 1, false},
-    CodeRow{ErrorCode::cleanup_failed, "cleanup_failed", 1, true},
-    CodeRow{ErrorCode::aborted, "aborted", 1, false},
-    CodeRow{ErrorCode::usage, "usage", 2, false},
-    CodeRow{ErrorCode::manifest_invalid, "manifest_invalid", 2, false},
-    CodeRow{ErrorCode::not_found, "not_found", 3, false},
-    CodeRow{ErrorCode::session_gone, "session_gone", 3, false},
-    CodeRow{ErrorCode::exists, "exists", 4, false},
-    CodeRow{ErrorCode::busy, "busy", 4, true},
-    CodeRow{ErrorCode::conflict, "conflict", 4, false},
-    CodeRow{ErrorCode::engine_unreachable, "engine_unreachable", 5, true},
-    CodeRow{ErrorCode::session_unreachable, "session_unreachable", 5, true},
-    CodeRow{ErrorCode::engine_error, "engine_error", 1, false},
-    CodeRow{ErrorCode::image_not_found, "image_not_found", 1, false},
-    CodeRow{ErrorCode::denied, "denied", 6, false},
-    CodeRow{ErrorCode::no_space, "no_space", 7, false},
-    CodeRow{ErrorCode::limit_exceeded, "limit_exceeded", 7, false},
-    CodeRow{ErrorCode::no_capacity, "no_capacity", 7, true},
-    CodeRow{ErrorCode::timed_out, "timed_out", 1, false},
-    CodeRow{ErrorCode::not_executable, "not_executable", 1, false},
-    CodeRow{ErrorCode::command_not_found, "command_not_found", 1, false},
-    CodeRow{ErrorCode::interrupted, "interrupted", 1, false},
-    CodeRow{ErrorCode::internal, "internal", 1, false},
+    CodeRow{ErrorCode::failed, "failed", 1, false, "the operation failed for a reason of its own, which the message says"},
+    CodeRow{ErrorCode::io_error, "io_error", 1, false, "a local file or descriptor could not be read or written"},
+    CodeRow{ErrorCode::protocol_error, "protocol_error", 1, false, "the other side broke the protocol: a stream that was cut or malformed"},
+    CodeRow{ErrorCode::cleanup_failed, "cleanup_failed", 1, true, "something is left that should be gone; the message names it"},
+    CodeRow{ErrorCode::aborted, "aborted", 1, false, "a command lost its supervisor or its session half-way"},
+    CodeRow{ErrorCode::usage, "usage", 2, false, "the command line does not hold; the hint says what would"},
+    CodeRow{ErrorCode::manifest_invalid, "manifest_invalid", 2, false, "the manifest does not hold; the message has file, line and column"},
+    CodeRow{ErrorCode::not_found, "not_found", 3, false, "never known here, or another owner's"},
+    CodeRow{ErrorCode::session_gone, "session_gone", 3, false, "known, but destroyed, expired or lost"},
+    CodeRow{ErrorCode::exists, "exists", 4, false, "the name is taken, or the workspace has its one session"},
+    CodeRow{ErrorCode::busy, "busy", 4, true, "somebody else is at work on it"},
+    CodeRow{ErrorCode::conflict, "conflict", 4, false, "what is there does not fit, as a directory where a file should go"},
+    CodeRow{ErrorCode::engine_unreachable, "engine_unreachable", 5, true, "no engine answers, or another one than the one that made it"},
+    CodeRow{ErrorCode::session_unreachable, "session_unreachable", 5, true, "the container runs, but its agent does not answer: paused, or frozen"},
+    CodeRow{ErrorCode::engine_error, "engine_error", 1, false, "the engine answered with an error of its own"},
+    CodeRow{ErrorCode::image_not_found, "image_not_found", 1, false, "neither here nor, as far as pulling is allowed, in the registry"},
+    CodeRow{ErrorCode::denied, "denied", 6, false, "refused by permissions, or because a path leads out of its directory"},
+    CodeRow{ErrorCode::no_space, "no_space", 7, false, "a disk is full"},
+    CodeRow{ErrorCode::limit_exceeded, "limit_exceeded", 7, false, "over a limit, such as --max-file"},
+    CodeRow{ErrorCode::no_capacity, "no_capacity", 7, true, "no process, memory or place is free"},
+    CodeRow{ErrorCode::timed_out, "timed_out", 1, false, "the time was over (status 124 where a command ran)"},
+    CodeRow{ErrorCode::not_executable, "not_executable", 1, false, "the command is there and cannot be executed (status 126)"},
+    CodeRow{ErrorCode::command_not_found, "command_not_found", 1, false, "the session has no such command (status 127)"},
+    CodeRow{ErrorCode::interrupted, "interrupted", 1, false, "ended by a signal (status 128 + its number)"},
+    CodeRow{ErrorCode::internal, "internal", 1, false, "a bug in sandbox"},
 };
 
 const CodeRow& row(ErrorCode code) {
@@ -66,6 +67,16 @@ ErrorCode code_for_errno(int number) {
 std::string_view error_code_name(ErrorCode code) { return row(code).name; }
 int error_exit_status(ErrorCode code) { return row(code).status; }
 bool error_is_retryable(ErrorCode code) { return row(code).retryable; }
+std::string_view error_summary(ErrorCode code) { return row(code).summary; }
+
+std::span<const ErrorCode> all_error_codes() {
+    static constexpr auto codes = [] {
+        std::array<ErrorCode, k_codes.size()> all{};
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] = k_codes[i].code;
+        return all;
+    }();
+    return codes;
+}
 
 Error::Error(ErrorCode code, std::string message) : m_code(code), m_message(std::move(message)) {}
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames and messages from a hostile peer: whatever the bytes and however they are cut, decoding throws WireError or gives
 // a message, holds no more than came in, and does not depend on the cuts.
+#include "agent/files_messages.hpp"
 #include "agent/messages.hpp"
 
 #include <algorithm>
@@ -50,6 +51,8 @@ void decode_messages(std::string_view payload) {
     try_decode(decode_result, payload);
     try_decode(decode_status, payload);
     try_decode(decode_failure, payload);
+    try_decode(decode_list, payload);
+    try_decode(decode_names, payload);
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "util/error.hpp"
+#include "util/error_codes.hpp"
 
 #include <array>
 #include <cerrno>
@@ -59,6 +59,8 @@ TEST_CASE("every code has its name, status and retryability") {
         CHECK(names.insert(row.name).second);
     }
     CHECK(static_cast<int>(ErrorCode::internal) + 1 == static_cast<int>(k_table.size()));
+    CHECK(all_error_codes().size() == k_table.size());
+    for (const ErrorCode code : all_error_codes()) CHECK_FALSE(error_summary(code).empty());
 }
 
 TEST_CASE("an error gathers context on its way and keeps its hint") {

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/complete_values.hpp"
+
+#include "app/copy.hpp"
+#include "app/listing.hpp"
+#include "domain/manifest.hpp"
+#include "util/text.hpp"
+#include "util/time.hpp"
+
+#include <algorithm>
+#include <set>
+#include <unistd.h>
+
+namespace sandbox::cli {
+namespace {
+
+bool is_given(const Place& place, const std::string& value) {
+    return std::ranges::find(place.arguments, value) != place.arguments.end();
+}
+
+std::vector<Candidate> alternatives(std::string_view choices) {
+    std::vector<Candidate> all;
+    if (choices.find('|') == std::string_view::npos) return all;
+    for (auto& choice : split(choices, '|')) all.push_back({std::move(choice), ""});
+    return all;
+}
+
+std::string time_left(const state::SessionRow& row) {
+    if (row.expires_ms == 0) return "";
+    return ", " + format_duration(Milliseconds(row.expires_ms - wall_now_ms())) + " left";
+}
+
+// By name, which is what people type; by id where there is none, or where one is being typed.
+std::vector<Candidate> sessions(const Place& place, app::Context& context, const std::string& suffix) {
+    std::vector<Candidate> all;
+    for (const auto& row : app::live_sessions(context)) {
+        if (is_given(place, row.name) || is_given(place, row.id)) continue;
+        const std::string description = row.image + time_left(row);
+        if (!row.name.empty()) all.push_back({row.name + suffix, description});
+        if (row.name.empty() || !place.word.empty()) all.push_back({row.id + suffix, description});
+    }
+    return all;
+}
+
+// What starts with a colon names no session, and is no host path either.
+bool is_in_session(const std::string& word) { return !word.starts_with(':') && !app::parse_location(word).session.empty(); }
+
+// A copy has one side in a session: where the other one is, only the host's files are left.
+bool may_be_in_session(const Place& place) { return std::ranges::none_of(place.arguments, is_in_session); }
+
+std::vector<Candidate> session_paths(const Place& place, app::Context& context) {
+    if (!may_be_in_session(place)) return {};
+    if (!is_in_session(place.word)) return sessions(place, context, ":");
+    const app::Location location = app::parse_location(place.word);
+    const std::string directory = location.path.substr(0, location.path.rfind('/') + 1);
+    const std::string prefix = location.path.substr(directory.size());
+    std::vector<Candidate> all;
+    for (const auto& entry : app::list_names(context, location.session, directory, prefix)) {
+        if (entry.name.starts_with('.') && !prefix.starts_with('.')) continue;
+        all.push_back({location.session + ":" + directory + entry.name + (entry.is_directory ? "/" : ""), ""});
+    }
+    return all;
+}
+
+std::vector<Candidate> workspaces(const Place& place, app::Context& context) {
+    std::vector<Candidate> all;
+    for (const auto& row : app::known_workspaces(context)) {
+        if (!is_given(place, row.id)) all.push_back({row.id, "used " + format_rfc3339(row.last_used_ms)});
+    }
+    return all;
+}
+
+std::vector<Candidate> owners(app::Context& context) {
+    std::vector<Candidate> all;
+    for (auto& owner : app::known_owners(context)) all.push_back({std::move(owner), ""});
+    return all;
+}
+
+// Keys first, then the values of the one that is there.
+std::vector<Candidate> labels(const Place& place, app::Context& context) {
+    const bool has_key = place.word.find('=') != std::string::npos;
+    std::set<std::string> texts;
+    const auto add = [&](const std::map<std::string, std::string>& map) {
+        for (const auto& [key, value] : map) texts.insert(key + "=" + (has_key ? value : ""));
+    };
+    for (const auto& row : app::live_sessions(context)) add(row.labels);
+    for (const auto& row : app::known_workspaces(context)) add(row.labels);
+    std::vector<Candidate> all;
+    for (const auto& text : texts) all.push_back({text, ""});
+    return all;
+}
+
+std::vector<Candidate> manifest_keys(const Place& place) {
+    const auto equals = place.word.find('=');
+    std::vector<Candidate> all;
+    for (const auto& key : domain::manifest_keys()) {
+        const std::string path = std::string(key.path) + "=";
+        if (equals == std::string::npos) {
+            all.push_back({path, std::string(key.summary)});
+        } else if (place.word.substr(0, equals) == key.path) {
+            const bool is_switch = key.type == domain::KeyType::boolean;
+            for (const auto& choice : alternatives(is_switch ? "true|false" : key.choices)) all.push_back({path + choice.value, ""});
+        }
+    }
+    return all;
+}
+
+std::vector<Candidate> variables() {
+    std::vector<Candidate> all;
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string_view text = *entry;
+        all.push_back({std::string(text.substr(0, text.find('='))), ""});
+    }
+    return all;
+}
+
+} // namespace
+
+std::vector<Candidate> values_for(const Place& place, app::Context& context) {
+    switch (place.completer) {
+    case Completer::by_value: return alternatives(place.value);
+    case Completer::session: return sessions(place, context, "");
+    case Completer::session_path: return session_paths(place, context);
+    case Completer::workspace: return workspaces(place, context);
+    case Completer::owner: return owners(context);
+    case Completer::label: return labels(place, context);
+    case Completer::manifest_key: return manifest_keys(place);
+    case Completer::variable: return variables();
+    case Completer::nothing:
+    case Completer::command: return {};
+    }
+    return {};
+}
+
+Completion::Files files_for(const Place& place) {
+    if (place.kind != Place::Kind::value) return Completion::Files::none;
+    if (place.completer == Completer::by_value) {
+        if (place.value == "DIR") return Completion::Files::directories;
+        if (place.value == "FILE" || place.value == "MANIFEST") return Completion::Files::all;
+    }
+    if (place.completer != Completer::session_path) return Completion::Files::none;
+    // With one side on the host, the other one is in a session.
+    const bool is_second = !place.arguments.empty() && may_be_in_session(place);
+    return is_second || is_in_session(place.word) ? Completion::Files::none : Completion::Files::all;
+}
+
+} // namespace sandbox::cli

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/reference.hpp"
+
+#include <array>
+
+namespace sandbox::cli {
+namespace {
+
+using enum StatusScope;
+
+constexpr std::array k_statuses{
+    ExitStatus{0, always, "done"},
+    ExitStatus{1, always, "failed"},
+    ExitStatus{2, always, "the command line or the manifest does not hold"},
+    ExitStatus{3, always, "not found, or another owner's"},
+    ExitStatus{4, always, "exists already, busy or in conflict"},
+    ExitStatus{5, always, "the engine or the session cannot be reached; trying again may help"},
+    ExitStatus{6, always, "denied"},
+    ExitStatus{7, always, "no capacity, or over a limit"},
+    ExitStatus{124, commands, "the command's time was over"},
+    ExitStatus{125, commands, "sandbox's own failure, wrong usage included"},
+    ExitStatus{126, commands, "the command cannot be executed"},
+    ExitStatus{127, commands, "the command is not in the session"},
+    ExitStatus{129, always, "ended by HUP"},
+    ExitStatus{130, always, "ended by INT"},
+    ExitStatus{141, always, "whoever reads the output went away (PIPE)"},
+    ExitStatus{143, always, "ended by TERM"},
+};
+
+constexpr std::array k_variables{
+    Variable{"SANDBOX_OWNER", "the owner, where --owner is not given"},
+    Variable{"SANDBOX_ENGINE", "the engine for new sessions, where --engine is not given"},
+    Variable{"SANDBOX_STATE_DIR", "the state directory, where --state-dir is not given"},
+    Variable{"DOCKER_HOST", "the engine, where neither --engine nor SANDBOX_ENGINE is given"},
+    Variable{"DOCKER_CONTEXT", "docker's context; where DOCKER_HOST is not set, any but \"default\" is refused"},
+    Variable{"DOCKER_TLS_VERIFY", "not empty: an engine at tcp:// is refused rather than spoken to in the clear"},
+    Variable{"DOCKER_CONFIG", "the directory of docker's config.json, which has the registries' credentials (~/.docker)"},
+    Variable{"XDG_STATE_HOME", "where the state directory of a user who is not root is put (~/.local/state)"},
+    Variable{"XDG_RUNTIME_DIR", "where a rootless engine's socket is looked for, to name it in a hint"},
+    Variable{"HOME", "what the defaults above start from"},
+    Variable{"TMPDIR", "where temporary files are put (/tmp)"},
+    Variable{"TERM", "what a command with a terminal (exec -t) is told"},
+};
+
+} // namespace
+
+std::span<const ExitStatus> exit_statuses() { return k_statuses; }
+std::span<const Variable> environment_variables() { return k_variables; }
+
+} // namespace sandbox::cli
