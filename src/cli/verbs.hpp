@@ -18,6 +18,11 @@ extern const Command k_workspace_inspect;
 extern const Command k_workspace_rm;
 extern const Command k_image_bootstrap;
 extern const Command k_image_import;
+extern const Command k_manifest_init;
+extern const Command k_manifest_check;
+extern const Command k_manifest_explain;
+extern const Command k_manifest_schema;
+extern const Command k_config_show;
 extern const Command k_version;
 extern const Command k_help;
 
