@@ -6,6 +6,7 @@
 #include "app/helper_container.hpp"
 #include "app/interrupt.hpp"
 #include "app/network.hpp"
+#include "app/reuse.hpp"
 #include "app/sessions.hpp"
 #include "app/teardown.hpp"
 #include "app/workspaces.hpp"
@@ -37,6 +38,7 @@ class Creation {
     void prepare();
     void ensure_image();
     void claim();
+    void set_times();
     void make_room();
     void make();
     void make_workspace();
@@ -104,10 +106,7 @@ void Creation::claim() {
     m_row.manifest_json = domain::to_canonical_json(m_manifest);
     m_row.manifest_digest = domain::manifest_digest(m_manifest);
     m_row.labels = m_manifest.labels;
-    m_row.created_ms = wall_now_ms();
-    m_row.expires_ms = m_row.created_ms + m_manifest.lifecycle.ttl.count();
     m_row.boot_id = boot_id();
-    m_row.expires_boot_ms = boot_now_ms() + m_manifest.lifecycle.ttl.count();
     m_row.idle_timeout_ms = m_manifest.lifecycle.idle_timeout.count();
     if (m_manifest.workspace.mode == domain::WorkspaceMode::persistent) {
         m_row.workspace_id = m_manifest.workspace.id;
@@ -121,11 +120,17 @@ void Creation::claim() {
     make_room();
     m_session_lock = m_store.lock_session(m_row.id);
     try {
-        m_store.insert(m_row);
+        insert_when_admitted(m_context, m_row, m_options.admission, m_interrupt, [this] { set_times(); });
     } catch (const Error&) {
         m_store.forget_lock(m_row.id);
         throw;
     }
+}
+
+void Creation::set_times() {
+    m_row.created_ms = wall_now_ms();
+    m_row.expires_ms = m_row.created_ms + m_manifest.lifecycle.ttl.count();
+    m_row.expires_boot_ms = boot_now_ms() + m_manifest.lifecycle.ttl.count();
 }
 
 // A session that has ended by itself holds its name and its lease only until somebody asks for them.
@@ -289,7 +294,19 @@ CreatedSession Creation::run() {
 
 CreatedSession create_session(Context& context, const Manifest& manifest, const CreateOptions& options) {
     take_overdue(context);
-    return Creation(context, manifest, options).run();
+    if (!options.reuse) return Creation(context, manifest, options).run();
+    for (;;) {
+        if (auto row = find_reusable(context, manifest)) return {*std::move(row), {}, true};
+        try {
+            return Creation(context, manifest, options).run();
+        } catch (const Error& error) {
+            // Somebody else made it in between: then it is that one.
+            const auto holder = context.store().find_by_name(context.owner(), manifest.name);
+            const bool is_taken = holder && !state::is_closed(holder->state);
+            if (error.code() != ErrorCode::exists || !is_taken) throw;
+            if (holder->state != state::SessionState::creating && holder->state != state::SessionState::running) throw;
+        }
+    }
 }
 
 } // namespace sandbox::app

@@ -5,6 +5,7 @@
 //   const CreatedSession made = create_session(context, manifest, {});
 #pragma once
 
+#include "app/admission.hpp"
 #include "app/context.hpp"
 #include "app/seeding.hpp"
 #include "domain/manifest.hpp"
@@ -19,11 +20,14 @@ enum class ChannelChoice { automatic, socket, bridge };
 struct CreateOptions {
     ChannelChoice channel = ChannelChoice::automatic;
     HostRoots roots; // what the manifest's host paths may not leave
+    AdmissionRules admission;
+    bool reuse = false; // a running session of the name and of the same manifest will do
 };
 
 struct CreatedSession {
     state::SessionRow row;
     std::vector<std::string> notes; // what a person should know: limits the engine cannot enforce, a HOME that moved
+    bool reused = false; // it was there before this call
 };
 
 // Throws Error; nothing is left then but what an unreachable engine kept, which the row remembers for gc.

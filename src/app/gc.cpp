@@ -36,7 +36,8 @@ bool container_runs(Context& context, const SessionRow& row) {
 bool is_still_due(Context& context, const SessionRow& row, GcItem::Why why) {
     switch (why) {
     case GcItem::Why::expired: return row.expires_ms > 0 && row.expires_ms <= wall_now_ms();
-    case GcItem::Why::dead: return row.state == SessionState::running && !container_runs(context, row);
+    case GcItem::Why::dead:
+        return (row.state == SessionState::running || row.state == SessionState::lost) && !container_runs(context, row);
     case GcItem::Why::half_made: return row.state == SessionState::creating;
     default: return !state::is_closed(row.state);
     }
@@ -158,7 +159,10 @@ GcReport collect_garbage(Context& context, const domain::GcPolicy& policy, DryRu
         }
         report.outcomes.push_back(std::move(outcome));
     }
-    if (dry_run == DryRun::no) store.forget_workspace_locks();
+    if (dry_run == DryRun::no) {
+        store.forget_workspace_locks();
+        store.forget_dead_waiters();
+    }
     return report;
 }
 

@@ -16,9 +16,11 @@ Interrupt::Interrupt() {
 
 Interrupt::~Interrupt() { ::pthread_sigmask(SIG_SETMASK, &m_previous, nullptr); }
 
-void Interrupt::check() {
-    const timespec at_once{};
-    const int number = ::sigtimedwait(&m_signals, nullptr, &at_once);
+void Interrupt::check() { wait(std::chrono::milliseconds(0)); }
+
+void Interrupt::wait(std::chrono::milliseconds time) {
+    const timespec patience{time.count() / 1000, (time.count() % 1000) * 1'000'000};
+    const int number = ::sigtimedwait(&m_signals, nullptr, &patience);
     if (number > 0) {
         throw Error(ErrorCode::interrupted, std::string("interrupted by SIG") + ::sigabbrev_np(number)).signal(number);
     }

@@ -6,6 +6,7 @@
 //   step_one(); interrupt.check(); step_two();
 #pragma once
 
+#include <chrono>
 #include <csignal>
 
 namespace sandbox::app {
@@ -18,6 +19,8 @@ class Interrupt {
     ~Interrupt();
     // Throws interrupted when one of the signals came since the last look.
     void check();
+    // The same after waiting this long, or as soon as a signal comes.
+    void wait(std::chrono::milliseconds time);
 
   private:
     sigset_t m_signals{};

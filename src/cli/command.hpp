@@ -28,6 +28,7 @@ enum class Completer {
     owner,        // whoever has a session here
     label,        // KEY=VALUE as sessions and workspaces have it
     manifest_key, // PATH=VALUE
+    manifest_path, // the path of a manifest's key
     variable,     // the name of an environment variable
     command,      // the words of a command
 };

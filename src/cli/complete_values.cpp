@@ -105,6 +105,12 @@ std::vector<Candidate> manifest_keys(const Place& place) {
     return all;
 }
 
+std::vector<Candidate> manifest_paths() {
+    std::vector<Candidate> all;
+    for (const auto& key : domain::manifest_keys()) all.push_back({std::string(key.path), std::string(key.summary)});
+    return all;
+}
+
 std::vector<Candidate> variables() {
     std::vector<Candidate> all;
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -125,6 +131,7 @@ std::vector<Candidate> values_for(const Place& place, app::Context& context) {
     case Completer::owner: return owners(context);
     case Completer::label: return labels(place, context);
     case Completer::manifest_key: return manifest_keys(place);
+    case Completer::manifest_path: return manifest_paths();
     case Completer::variable: return variables();
     case Completer::nothing:
     case Completer::command: return {};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/manifest_options.hpp"
 
+#include "cli/config_files.hpp"
+#include "domain/config.hpp"
 #include "domain/names.hpp"
 #include "util/error.hpp"
 #include "util/fs.hpp"
@@ -21,13 +23,6 @@ char letter_of(std::string_view path) {
         {"env", 'e'}, {"workdir", 'w'}, {"user", 'u'}, {"limits.memory", 'm'}, {"publish", 'p'}, {"labels", 'l'}};
     const auto found = letters.find(path);
     return found == letters.end() ? '\0' : found->second;
-}
-
-std::string option_name(const domain::ManifestKey& key) {
-    // docker and kubectl say --label for one label; the manifest has a map of them.
-    if (key.path == "labels") return "label";
-    const auto flag = domain::flag_of(key);
-    return flag ? flag->substr(2) : "";
 }
 
 std::string placeholder(const domain::ManifestKey& key) {
@@ -68,19 +63,6 @@ std::string directory_of(const std::string& path) {
     return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-void add_file(domain::ManifestBuilder& builder, const std::string& path) {
-    if (path == "-") {
-        builder.add_document("-", read_all(STDIN_FILENO, k_max_manifest), ".");
-        return;
-    }
-    const auto text = read_file(path, k_max_manifest);
-    if (!text) {
-        throw Error(ErrorCode::manifest_invalid, "no manifest " + printable(path))
-            .hint("-f names a YAML file; - reads standard input");
-    }
-    builder.add_document(path, *text, directory_of(path));
-}
-
 void set_env(domain::ManifestBuilder& builder, const std::string& text, const std::string& origin) {
     // NAME alone stays a reference, so that no value from this environment reaches the state.
     if (complete_env(text)) builder.set("env", text, origin);
@@ -110,6 +92,26 @@ void apply_flags(domain::ManifestBuilder& builder, const Invocation& call) {
 
 } // namespace
 
+std::string option_name(const domain::ManifestKey& key) {
+    // docker and kubectl say --label for one label; the manifest has a map of them.
+    if (key.path == "labels") return "label";
+    const auto flag = domain::flag_of(key);
+    return flag ? flag->substr(2) : "";
+}
+
+void add_manifest(domain::ManifestBuilder& builder, const std::string& path) {
+    if (path == "-") {
+        builder.add_document("-", read_all(STDIN_FILENO, k_max_manifest), ".");
+        return;
+    }
+    const auto text = read_file(path, k_max_manifest);
+    if (!text) {
+        throw Error(ErrorCode::manifest_invalid, "no manifest " + printable(path))
+            .hint("-f names a YAML file; - reads standard input");
+    }
+    builder.add_document(path, *text, directory_of(path));
+}
+
 std::vector<Option> manifest_options() {
     std::vector<Option> options{
         {"file", 'f', "MANIFEST", "a manifest (YAML or JSON), - for standard input; maps merge, lists replace", true},
@@ -125,17 +127,31 @@ std::vector<Option> manifest_options() {
     return options;
 }
 
-domain::Manifest read_manifest(const Invocation& call) {
+domain::ManifestBuilder manifest_builder(const Invocation& call) {
     domain::ManifestBuilder builder;
+    for (const auto& file : config_files(call)) builder.add_config(file.path, file.text, directory_of(file.path));
     for (const auto& directory : call.values("allow-path")) builder.allow_path(directory);
-    for (const auto& path : call.values("file")) add_file(builder, path);
+    for (const auto& path : call.values("file")) add_manifest(builder, path);
     apply_flags(builder, call);
-    return builder.build();
+    return builder;
 }
+
+void check_ceilings(const Invocation& call, std::string_view path, std::string_view value, std::string_view origin) {
+    domain::ManifestBuilder builder;
+    for (const auto& file : config_files(call)) builder.add_config(file.path, file.text, directory_of(file.path));
+    builder.set(path, value, origin);
+    builder.values();
+}
+
+domain::Manifest read_manifest(const Invocation& call) { return manifest_builder(call).build(); }
 
 std::vector<std::string> host_roots(const Invocation& call) {
     std::vector<std::string> roots = call.values("allow-path");
     for (const auto& path : call.values("file")) roots.push_back(path == "-" ? "." : directory_of(path));
+    for (const auto& file : config_files(call)) {
+        const std::string directory = directory_of(file.path);
+        if (domain::parse_config(file.path, file.text, directory).names_host_paths) roots.push_back(directory);
+    }
     return roots;
 }
 

@@ -18,6 +18,8 @@ namespace {
 
 std::vector<Option> options() {
     std::vector<Option> all = manifest_options();
+    all.push_back({"reuse", 0, "", "take the running session of that --name, if it is of the same manifest"});
+    all.push_back({"wait", 0, "DURATION", "wait for a place where a ceiling bounds the number of sessions"});
     all.push_back({"dry-run", 0, "", "print what would be made, and make nothing"});
     all.push_back({"channel", 0, "auto|socket|bridge", "how to reach the agent [auto]"});
     return all;
@@ -29,6 +31,16 @@ app::ChannelChoice channel_choice(const Invocation& call) {
     if (text == "socket") return app::ChannelChoice::socket;
     if (text == "bridge") return app::ChannelChoice::bridge;
     throw Error(ErrorCode::usage, "--channel " + printable(text) + " is not auto, socket or bridge");
+}
+
+Milliseconds wait_time(const Invocation& call) {
+    const auto text = call.value("wait");
+    if (!text) return Milliseconds(0);
+    try {
+        return domain::parse_duration(*text);
+    } catch (Error& error) {
+        throw error.context("--wait");
+    }
 }
 
 std::string plan_text(const domain::Manifest& manifest, const std::string& owner) {
@@ -71,26 +83,32 @@ std::string summary(const app::CreatedSession& made, const domain::Manifest& man
 }
 
 int run(Invocation& call) {
-    const auto manifest = read_manifest(call);
+    const auto builder = manifest_builder(call);
+    const auto manifest = builder.build();
+    if (call.has("reuse") && manifest.name.empty()) {
+        throw Error(ErrorCode::usage, "--reuse needs a name").hint("--name NAME says which session is meant");
+    }
+    const app::CreateOptions how{channel_choice(call), host_roots(call), {builder.capacity(), wait_time(call)}, call.has("reuse")};
     if (call.has("dry-run")) {
-        app::check_sources(manifest.seeds, host_roots(call));
+        app::check_sources(manifest.seeds, how.roots);
         print_out(call.json() ? plan_document(manifest, call.context().owner())
                               : plan_text(manifest, call.context().owner()));
         return 0;
     }
     const bool talks = !call.quiet() && !call.json() && is_terminal(STDERR_FILENO);
     if (talks || call.has("verbose")) call.context().progress = [](std::string_view line) { say(line); };
-    const auto made = app::create_session(call.context(), manifest, {channel_choice(call), host_roots(call)});
+    const auto made = app::create_session(call.context(), manifest, how);
     if (!call.quiet()) {
         for (const auto& note : made.notes) say("note: " + note);
         for (const auto& section : domain::sections_kept_for_later(manifest)) {
             say("note: " + section + " in the manifest has no effect: nothing in this version carries it out");
         }
     }
-    if (talks) say(summary(made, manifest));
+    if (talks && !made.reused) say(summary(made, manifest));
     try {
         print_out(call.json() ? created_document(made) : made.row.id + "\n");
     } catch (const Error&) {
+        if (made.reused) throw; // others may know it
         // Whoever asked for it will never know its id: it would live on unused until its TTL.
         app::DestroySelection unseen;
         unseen.names = {made.row.id};

@@ -65,7 +65,10 @@ channel::ExecRequest request_from(const Invocation& call, const domain::Manifest
     for (const auto& text : call.values("env")) add_env(request.env, text);
     request.cwd = call.value("workdir").value_or("");
     request.timeout = manifest.limits.timeout;
-    if (const auto text = call.value("timeout")) request.timeout = domain::parse_duration(*text);
+    if (const auto text = call.value("timeout")) {
+        request.timeout = domain::parse_duration(*text);
+        check_ceilings(call, "limits.timeout", *text, "--timeout");
+    }
     if (request.timeout > manifest.lifecycle.ttl) {
         throw Error(ErrorCode::usage, "--timeout " + domain::format_duration_exact(request.timeout) +
                                           " is longer than the session lives (" +

@@ -8,12 +8,15 @@
 //   const Manifest manifest = builder.build();
 #pragma once
 
+#include "domain/capacity.hpp"
+#include "domain/manifest_keys.hpp"
+#include "util/error.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -102,20 +105,11 @@ struct Manifest {
 // Sections (checkpoint, export, policy) in which the manifest says something that no verb of this version carries out.
 std::vector<std::string> sections_kept_for_later(const Manifest& manifest);
 
-// One key of the manifest, as data: the decoder, the flags of `create`, `manifest explain` and the JSON Schema
-// are all made from this table.
-enum class KeyType { text, boolean, size, duration, count, number, list, map, choice };
-struct ManifestKey {
-    std::string_view path;     // "lifecycle.idleTimeout"
-    KeyType type;
-    std::string_view summary;  // one line, no full stop
-    std::string_view default_text; // as it would be written; empty: none
-    std::string_view choices;  // "none|bridge", for KeyType::choice
+struct EffectiveValue {
+    std::string path;   // "limits.memory", "env.LANG"
+    std::string value;  // as it would be written; values of the environment are not shown
+    std::string origin; // "m.yaml:3", "--memory", or empty for a built-in default
 };
-std::span<const ManifestKey> manifest_keys();
-// The flag of a key by the one naming rule: the last segment in kebab-case with "--" in front. The few composite keys
-// whose last segment is not unique (workspace.*, checkpoint.*, export.*, policy.*) are reached by --set and have none.
-std::optional<std::string> flag_of(const ManifestKey& key);
 
 class ManifestBuilder {
   public:
@@ -128,14 +122,25 @@ class ManifestBuilder {
     // its host paths are relative to: the returned Manifest has them joined to it (lexically; no I/O), and a path that
     // leaves it is refused unless allow_path() allows it. Throws manifest_invalid.
     void add_document(std::string source, std::string_view text, std::string base_directory);
+    // Adds a config file: its defaults lie below every document, over those of the configs before it, and the ceilings
+    // of all of them hold. Throws manifest_invalid.
+    void add_config(std::string source, std::string_view text, std::string base_directory);
     // Sets one key; `origin` is how the user said it ("--memory", "--set limits.memory") and stands in errors.
     // The value is read as the key's type would be in YAML; for lists and maps it is a YAML flow or `k=v`/one element,
     // and repeated calls with the same origin accumulate. Throws usage with the nearest key.
     void set(std::string_view path, std::string_view value, std::string_view origin);
     // Host directories outside the manifest's folder that its paths may reach.
     void allow_path(std::string directory);
-    // Checks everything and returns the result. Throws manifest_invalid (or usage for what set() brought).
+    // Checks everything and returns the result. Throws manifest_invalid (or usage for what set() brought), and denied for
+    // what is over a config's ceiling.
     Manifest build() const;
+    // All that build() would throw one after the other, in the order of the lines; empty when it would throw nothing.
+    std::vector<Error> problems() const;
+    // Each value that is in force, and where it comes from: keys in the table's order, maps entry by entry.
+    std::vector<EffectiveValue> values() const;
+    // The ceilings of the configs, as they are written, and how many sessions they allow.
+    std::vector<EffectiveValue> ceilings() const;
+    const Capacity& capacity() const;
 
   private:
     struct Impl;
@@ -148,5 +153,13 @@ std::string to_canonical_json(const Manifest& manifest);
 Manifest from_canonical_json(std::string_view json);
 // "sha256:<hex>" over to_canonical_json, for `create --reuse`.
 std::string manifest_digest(const Manifest& manifest);
+
+// What `theirs` says otherwise than `ours`, key by key and entry by entry of maps. Values of the environment are left out.
+struct Difference {
+    std::string path;
+    std::string theirs;
+    std::string ours;
+};
+std::vector<Difference> differences(const Manifest& theirs, const Manifest& ours);
 
 } // namespace sandbox::domain

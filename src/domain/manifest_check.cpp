@@ -7,10 +7,11 @@
 #include "domain/units.hpp"
 
 #include "util/format.hpp"
-#include "util/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <vector>
 
 namespace sandbox::domain {
 namespace {
@@ -20,32 +21,33 @@ constexpr auto k_longest_life = std::chrono::hours(24 * 365);
 // An Error at the first of `paths` that was given, or at no place when all are defaults.
 Error error_at(const YamlNode& root, std::initializer_list<std::string_view> paths, const std::string& message) {
     for (const std::string_view path : paths) {
-        const YamlNode* node = &root;
-        const YamlNode::Entry* entry = nullptr;
-        for (const auto& name : split(path, '.')) {
-            entry = node == nullptr ? nullptr : node->find(name);
-            node = entry == nullptr ? nullptr : entry->value.get();
-        }
+        const YamlNode::Entry* entry = find_path(root, path);
         if (entry != nullptr) return Field{std::string(path), entry->mark, *entry->value}.error(message);
     }
     return Error(ErrorCode::manifest_invalid, formatted("{}: {}", *paths.begin(), message));
 }
 
-void check_lifecycle(const YamlNode& root, const Manifest& manifest) {
-    const Lifecycle& lifecycle = manifest.lifecycle;
-    if (lifecycle.ttl.count() <= 0) {
+void check_ttl(const YamlNode& root, const Manifest& manifest) {
+    const auto ttl = manifest.lifecycle.ttl;
+    if (ttl.count() <= 0) {
         throw error_at(root, {"lifecycle.ttl"}, "0 would end the session before it starts")
             .hint("every session has an end; the longest is 365d");
     }
-    if (lifecycle.ttl > k_longest_life) throw error_at(root, {"lifecycle.ttl"}, "it is longer than 365d");
-    if (lifecycle.idle_timeout > k_longest_life) {
+    if (ttl > k_longest_life) throw error_at(root, {"lifecycle.ttl"}, "it is longer than 365d");
+}
+
+void check_idle(const YamlNode& root, const Manifest& manifest) {
+    if (manifest.lifecycle.idle_timeout > k_longest_life) {
         throw error_at(root, {"lifecycle.idleTimeout"}, "it is longer than 365d").hint("0 is no idle time-out");
     }
-    if (manifest.limits.timeout > lifecycle.ttl) {
+}
+
+void check_timeout(const YamlNode& root, const Manifest& manifest) {
+    const auto ttl = manifest.lifecycle.ttl;
+    if (manifest.limits.timeout > ttl && ttl.count() > 0) {
         throw error_at(root, {"limits.timeout", "lifecycle.ttl"},
                        formatted("the time-out of {} is longer than the session lives ({})",
-                                   format_duration_exact(manifest.limits.timeout),
-                                   format_duration_exact(lifecycle.ttl)))
+                                 format_duration_exact(manifest.limits.timeout), format_duration_exact(ttl)))
             .hint("raise lifecycle.ttl (--ttl)");
     }
 }
@@ -95,24 +97,49 @@ void check_mounts(const YamlNode& root, const Manifest& manifest) {
     }
 }
 
-} // namespace
-
-void check_manifest(const YamlNode& root, const Manifest& manifest) {
+void check_image(const YamlNode&, const Manifest& manifest) {
     if (manifest.image.empty()) {
         throw Error(ErrorCode::manifest_invalid, "no image is given")
             .hint("write image: NAME in the manifest, or give --image NAME");
     }
+}
+
+void check_session(const YamlNode& root, const Manifest& manifest) {
     // Arguments are looked up by id first, so such a name could never be reached.
     if (is_session_id(manifest.name)) {
         throw error_at(root, {"name"}, formatted("\"{}\" looks like a session id", shown(manifest.name)));
     }
+}
+
+void check_publish(const YamlNode& root, const Manifest& manifest) {
     if (!manifest.publish.empty() && manifest.network == NetworkMode::none) {
         throw error_at(root, {"publish", "network"}, "ports are published, and the session has no network")
             .hint("set network: bridge (--network bridge)");
     }
-    check_lifecycle(root, manifest);
-    check_workspace(root, manifest);
-    check_mounts(root, manifest);
+}
+
+// A rule between keys: it can be told only where all the keys that it reads are good.
+struct Rule {
+    void (*check)(const YamlNode&, const Manifest&);
+    std::vector<std::string_view> keys;
+};
+
+} // namespace
+
+void check_manifest(const YamlNode& root, const Manifest& manifest, const DecodeContext& context) {
+    const std::array<Rule, 8> rules{{{check_image, {"image", ""}},
+                                     {check_session, {"name"}},
+                                     {check_publish, {"publish", "network"}},
+                                     {check_ttl, {"lifecycle"}},
+                                     {check_idle, {"lifecycle"}},
+                                     {check_timeout, {"lifecycle", "limits"}},
+                                     {check_workspace, {"workspace", "files", "directories"}},
+                                     {check_mounts, {"workdir", "tmpfs"}}}};
+    const auto is_bad = [&](std::string_view key) { return context.problems != nullptr && context.problems->keys.contains(key); };
+    for (const Rule& rule : rules) {
+        if (std::any_of(rule.keys.begin(), rule.keys.end(), is_bad)) continue;
+        attempt(context, "", [&] { rule.check(root, manifest); });
+    }
 }
 
 } // namespace sandbox::domain

@@ -15,11 +15,11 @@ namespace {
 
 // The kernel's quota is 1 ms in 100 at least; an engine takes less for no limit at all.
 constexpr double k_least_cpus = 0.01;
-constexpr double k_most_cpus = 512;
 
 // What a reader gets: the field, and where its value goes.
 struct Read {
     const Field& f;
+    const ManifestKey& key;
     Manifest& m;
     const DecodeContext& c;
 };
@@ -27,8 +27,6 @@ struct Binding {
     std::string_view path;
     void (*read)(Read);
 };
-
-constexpr std::uint64_t k_least_memory = 6ULL << 20; // what the engine itself asks for
 
 std::string read_image(const Field& field) {
     std::string image = read_word(field);
@@ -71,38 +69,42 @@ void read_version(const Field& field) {
         .hint("write version: 1, or use a newer sandbox for a newer manifest");
 }
 
+std::uint32_t read_count32(Read r) {
+    return static_cast<std::uint32_t>(read_count(r.f, r.key.least, r.key.most));
+}
+
 // One line a key; extensions have none, they stay a tree.
 const std::array k_bindings = {
     Binding{"version", [](Read r) { read_version(r.f); }},
     Binding{"name", [](Read r) { r.m.name = read_session_name(r.f); }},
     Binding{"image", [](Read r) { r.m.image = read_image(r.f); }},
-    Binding{"pull", [](Read r) { r.m.pull = PullPolicy(read_choice(r.f, "missing|always|never")); }},
+    Binding{"pull", [](Read r) { r.m.pull = PullPolicy(read_choice(r.f, r.key.choices)); }},
     Binding{"workdir", [](Read r) { r.m.workdir = at_field(r.f, [&] { return normalise_container_path(read_word(r.f)); }); }},
     Binding{"user", [](Read r) { r.m.user = read_user(r.f); }},
-    Binding{"workspace.mode", [](Read r) { r.m.workspace.mode = WorkspaceMode(read_choice(r.f, "ephemeral|persistent")); }},
+    Binding{"workspace.mode", [](Read r) { r.m.workspace.mode = WorkspaceMode(read_choice(r.f, r.key.choices)); }},
     Binding{"workspace.id", [](Read r) { r.m.workspace.id = read_name(r.f, "workspace name"); }},
     Binding{"workspace.destroyOnSessionDestroy", [](Read r) { r.m.workspace.destroy_on_session_destroy = read_boolean(r.f); }},
     Binding{"workspace.shared", [](Read r) { r.m.workspace.shared = read_boolean(r.f); }},
     Binding{"workspace.readonly", [](Read r) { r.m.workspace.readonly = read_boolean(r.f); }},
     Binding{"workspace.create", [](Read r) { r.m.workspace.create = read_boolean(r.f); }},
-    Binding{"labels", [](Read r) { read_labels(r.f, r.m); }},
+    Binding{"labels", [](Read r) { read_labels(r.f, r.m, r.c); }},
     Binding{"env", [](Read r) { read_env(r.f, r.m, r.c); }},
-    Binding{"directories", [](Read r) { read_directories(r.f, r.m); }},
+    Binding{"directories", [](Read r) { read_directories(r.f, r.m, r.c); }},
     Binding{"files", [](Read r) { read_files(r.f, r.m, r.c); }},
     Binding{"limits.timeout", [](Read r) { r.m.limits.timeout = read_duration(r.f); }},
-    Binding{"limits.maxOutput", [](Read r) { r.m.limits.max_output = read_size(r.f, 0); }},
-    Binding{"limits.maxFile", [](Read r) { r.m.limits.max_file = read_size(r.f, 0); }},
-    Binding{"limits.memory", [](Read r) { r.m.limits.memory = read_size(r.f, k_least_memory); }},
-    Binding{"limits.cpus", [](Read r) { r.m.limits.cpus = read_number(r.f, k_least_cpus, k_most_cpus); }},
-    Binding{"limits.pids", [](Read r) { r.m.limits.pids = static_cast<std::uint32_t>(read_count(r.f, 1, 4'194'304)); }},
-    Binding{"limits.maxProcesses", [](Read r) { r.m.limits.max_processes = static_cast<std::uint32_t>(read_count(r.f, 0, 1024)); }},
-    Binding{"network", [](Read r) { r.m.network = NetworkMode(read_choice(r.f, "none|bridge")); }},
-    Binding{"publish", [](Read r) { read_publish(r.f, r.m); }},
-    Binding{"tmpfs", [](Read r) { read_tmpfs(r.f, r.m); }},
+    Binding{"limits.maxOutput", [](Read r) { r.m.limits.max_output = read_size(r.f, r.key.least); }},
+    Binding{"limits.maxFile", [](Read r) { r.m.limits.max_file = read_size(r.f, r.key.least); }},
+    Binding{"limits.memory", [](Read r) { r.m.limits.memory = read_size(r.f, r.key.least); }},
+    Binding{"limits.cpus", [](Read r) { r.m.limits.cpus = read_number(r.f, k_least_cpus, static_cast<double>(r.key.most)); }},
+    Binding{"limits.pids", [](Read r) { r.m.limits.pids = read_count32(r); }},
+    Binding{"limits.maxProcesses", [](Read r) { r.m.limits.max_processes = read_count32(r); }},
+    Binding{"network", [](Read r) { r.m.network = NetworkMode(read_choice(r.f, r.key.choices)); }},
+    Binding{"publish", [](Read r) { read_publish(r.f, r.m, r.c); }},
+    Binding{"tmpfs", [](Read r) { read_tmpfs(r.f, r.m, r.c); }},
     Binding{"security.readonlyRootfs", [](Read r) { r.m.security.readonly_rootfs = read_boolean(r.f); }},
     Binding{"security.noNewPrivileges", [](Read r) { r.m.security.no_new_privileges = read_boolean(r.f); }},
-    Binding{"security.dropCapabilities", [](Read r) { r.m.security.drop_capabilities = read_capabilities(r.f); }},
-    Binding{"security.addCapabilities", [](Read r) { r.m.security.add_capabilities = read_capabilities(r.f); }},
+    Binding{"security.dropCapabilities", [](Read r) { r.m.security.drop_capabilities = read_capabilities(r.f, r.c); }},
+    Binding{"security.addCapabilities", [](Read r) { r.m.security.add_capabilities = read_capabilities(r.f, r.c); }},
     Binding{"security.seccomp", [](Read r) { r.m.security.seccomp = read_seccomp(r.f, r.c); }},
     Binding{"security.runtime", [](Read r) { r.m.security.runtime = read_word(r.f); }},
     Binding{"lifecycle.ttl", [](Read r) { r.m.lifecycle.ttl = read_duration(r.f); }},
@@ -110,19 +112,28 @@ const std::array k_bindings = {
     Binding{"lifecycle.autoDestroy", [](Read r) { r.m.lifecycle.auto_destroy = read_boolean(r.f); }},
 };
 
+void walk(const Field& section, Manifest& manifest, const DecodeContext& context);
+
+void read_entry(const Field& section, const YamlNode::Entry& entry, Manifest& manifest, const DecodeContext& context) {
+    const Field field = entry_of(section, entry);
+    if (is_extension(field.path)) return;
+    if (is_section(field.path)) {
+        walk(field, manifest, context);
+        return;
+    }
+    const auto* binding = std::find_if(k_bindings.begin(), k_bindings.end(),
+                                       [&](const Binding& candidate) { return candidate.path == field.path; });
+    if (binding == k_bindings.end()) throw unknown_key(section.path, entry.key, entry.mark);
+    binding->read({field, *find_key(field.path), manifest, context});
+}
+
 void walk(const Field& section, Manifest& manifest, const DecodeContext& context) {
     require_map(section);
     for (const auto& entry : section.node.entries) {
-        const Field field = entry_of(section, entry);
-        if (is_extension(field.path)) continue;
-        if (is_section(field.path)) {
-            walk(field, manifest, context);
-            continue;
-        }
-        const auto* binding = std::find_if(k_bindings.begin(), k_bindings.end(),
-                                           [&](const Binding& candidate) { return candidate.path == field.path; });
-        if (binding == k_bindings.end()) throw unknown_key(section.path, entry.key, entry.mark);
-        binding->read({field, manifest, context});
+        // A misspelled key may stand for any other.
+        const bool is_known = !section.path.empty() || find_key(entry.key) != nullptr || is_section(entry.key);
+        const std::string_view path = section.path.empty() ? std::string_view(entry.key) : std::string_view(section.path);
+        attempt(context, is_known ? path : std::string_view(), [&] { read_entry(section, entry, manifest, context); });
     }
 }
 
@@ -131,9 +142,11 @@ void walk(const Field& section, Manifest& manifest, const DecodeContext& context
 Manifest decode_manifest(const YamlNode& root, const DecodeContext& context) {
     Manifest manifest;
     walk(Field{"", root.mark, root}, manifest, context);
-    check_seeds(root, manifest.seeds);
+    const bool are_seeds_good = context.problems == nullptr ||
+                                (!context.problems->keys.contains("files") && !context.problems->keys.contains("directories"));
+    if (are_seeds_good) attempt(context, "files", [&] { check_seeds(root, manifest.seeds); });
     manifest.extensions_json = tree_to_json(*read_extensions(root, context));
-    if (!context.is_stored) check_manifest(root, manifest);
+    if (!context.is_partial) check_manifest(root, manifest, context);
     return manifest;
 }
 

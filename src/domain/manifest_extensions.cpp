@@ -7,7 +7,6 @@
 #include "util/format.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace sandbox::domain {
 namespace {
@@ -68,10 +67,9 @@ YamlNodePtr read_value(const Field& field, const ManifestKey& key, const DecodeC
     }
     switch (key.type) {
     case KeyType::boolean: return scalar(field, read_boolean(field) ? "true" : "false", true);
-    case KeyType::size: return scalar(field, format_size(read_size(field, 0)));
+    case KeyType::size: return scalar(field, format_size(read_size(field, key.least)));
     case KeyType::duration: return scalar(field, format_duration_exact(read_duration(field)));
-    case KeyType::count:
-        return scalar(field, formatted("{}", read_count(field, 1, std::numeric_limits<std::int32_t>::max())), true);
+    case KeyType::count: return scalar(field, formatted("{}", read_count(field, key.least, key.most)), true);
     case KeyType::list: return read_list(field);
     default: return scalar(field, read_word(field));
     }
@@ -81,11 +79,13 @@ YamlNodePtr read_section(const Field& section, const DecodeContext& context) {
     require_map(section);
     auto node = copy_shape(section, YamlNode::Kind::map);
     for (const auto& entry : section.node.entries) {
-        const Field field = entry_of(section, entry);
-        const ManifestKey* key = find_key(field.path);
-        if (key == nullptr && !is_section(field.path)) throw unknown_key(section.path, entry.key, entry.mark);
-        node->entries.push_back(
-            {entry.key, entry.mark, key == nullptr ? read_section(field, context) : read_value(field, *key, context)});
+        attempt(context, section.path, [&] {
+            const Field field = entry_of(section, entry);
+            const ManifestKey* key = find_key(field.path);
+            if (key == nullptr && !is_section(field.path)) throw unknown_key(section.path, entry.key, entry.mark);
+            node->entries.push_back(
+                {entry.key, entry.mark, key == nullptr ? read_section(field, context) : read_value(field, *key, context)});
+        });
     }
     return node;
 }
@@ -107,10 +107,11 @@ YamlNodePtr read_extensions(const YamlNode& root, const DecodeContext& context) 
     tree->kind = YamlNode::Kind::map;
     for (const auto& entry : root.entries) {
         if (!is_extension(entry.key)) continue;
-        const Field field{entry.key, entry.mark, *entry.value};
-        auto section = read_section(field, context);
-        if (entry.key == "checkpoint") check_durable(Field{entry.key, entry.mark, *section});
-        if (!section->entries.empty()) tree->entries.push_back({entry.key, entry.mark, std::move(section)});
+        attempt(context, entry.key, [&] {
+            auto section = read_section(Field{entry.key, entry.mark, *entry.value}, context);
+            if (entry.key == "checkpoint") check_durable(Field{entry.key, entry.mark, *section});
+            if (!section->entries.empty()) tree->entries.push_back({entry.key, entry.mark, std::move(section)});
+        });
     }
     return tree;
 }

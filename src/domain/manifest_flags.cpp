@@ -25,19 +25,10 @@ YamlNodePtr parse_flow(std::string_view origin, std::string_view value) {
 }
 
 Error unknown_path(std::string_view path, const YamlMark& mark) {
-    std::vector<std::string> known;
-    for (const ManifestKey& key : manifest_keys()) known.emplace_back(key.path);
-    auto near = nearest(path, known);
-    // "memory" and "limit.memory" are far from "limits.memory" as words, and its last segment all the same.
-    const std::string_view last = path.substr(path.rfind('.') == std::string_view::npos ? 0 : path.rfind('.') + 1);
-    for (const auto& name : known) {
-        if (!near && name.ends_with(last) && name.size() > last.size() && name[name.size() - last.size() - 1] == '.') {
-            near = name;
-        }
-    }
+    const auto near = nearest_key(path);
     return located(mark, formatted("unknown key \"{}\"{}", shown(path),
                                      near ? formatted("; did you mean \"{}\"?", *near) : std::string()))
-        .hint("`sandbox create --help` lists the keys that have a flag");
+        .hint("`sandbox manifest explain` lists the keys");
 }
 
 // "/tmp", "/tmp:64MB", "/tmp=64MB", and docker's "/tmp:size=64m".

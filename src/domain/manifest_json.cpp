@@ -183,7 +183,7 @@ std::string to_canonical_json(const Manifest& manifest) {
 
 Manifest from_canonical_json(std::string_view text) {
     DecodeContext context;
-    context.is_stored = true;
+    context.is_partial = true;
     return decode_manifest(*tree_from_json("stored manifest", text), context);
 }
 

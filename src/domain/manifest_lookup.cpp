@@ -80,6 +80,36 @@ bool is_section(std::string_view path) {
     });
 }
 
+const ManifestKey* find_key_of(std::string_view path) {
+    if (path == "metadata" || path.starts_with("metadata.")) return find_key("labels");
+    if (const ManifestKey* key = find_key(path)) return key;
+    const std::string_view top = path.substr(0, path.find('.'));
+    const ManifestKey* key = find_key(top);
+    if (key == nullptr || (key->type != KeyType::map && key->type != KeyType::list)) return nullptr;
+    // A name may have dots of its own: files.run.sh.mode.
+    const std::string_view last = path.substr(path.rfind('.') + 1);
+    for (const ManifestKey& entry : manifest_entry_keys()) {
+        const bool is_below = entry.path.starts_with(formatted("{}.", top)) && entry.path.ends_with(formatted(".{}", last));
+        if (is_below && std::count(path.begin(), path.end(), '.') >= 2) return &entry;
+    }
+    return key->type == KeyType::map ? key : nullptr;
+}
+
+std::optional<std::string> nearest_key(std::string_view path) {
+    std::vector<std::string> known;
+    for (const ManifestKey& key : manifest_keys()) known.emplace_back(key.path);
+    if (auto near = nearest(path, known)) return near;
+    // "memory" and "limit.memory" are far from "limits.memory" as words, and its last segment all the same.
+    const std::string_view last = path.substr(path.rfind('.') == std::string_view::npos ? 0 : path.rfind('.') + 1);
+    std::string found = elsewhere(last);
+    if (!found.empty()) return found;
+    // A misspelling of a last segment: "memroy".
+    std::vector<std::string> names;
+    for (const ManifestKey& key : manifest_keys()) names.emplace_back(key.path.substr(key.path.rfind('.') + 1));
+    const auto name = nearest(last, names);
+    return name ? std::optional(elsewhere(*name)) : std::nullopt;
+}
+
 bool is_extension(std::string_view path) {
     const std::string_view top = path.substr(0, path.find('.'));
     return top == "checkpoint" || top == "export" || top == "policy";

@@ -44,7 +44,7 @@ EnvValue read_base64(const Field& field) {
 }
 
 EnvValue read_reference(const Field& field, const DecodeContext& context) {
-    check_known(field, {"fromEnv", "fromFile", "base64"});
+    check_known(field, entry_key_names("env"));
     if (field.node.entries.size() != 1) throw field.error("give one of fromEnv, fromFile and base64");
     if (const auto* base64 = field.node.find("base64")) return read_base64(entry_of(field, *base64));
     const auto* from_env = field.node.find("fromEnv");
@@ -73,65 +73,75 @@ std::uint16_t read_port(const Field& field) {
     throw field.error(formatted("\"{}\" is not a TCP port from 1 to 65535", shown(text)));
 }
 
+void read_env_entry(const Field& value, const YamlNode::Entry& entry, Manifest& manifest, const DecodeContext& context) {
+    try {
+        check_env_name(entry.key);
+    } catch (const Error& failure) {
+        throw located(entry.mark, failure.message()).hint(failure.hint());
+    }
+    if (value.node.is(YamlNode::Kind::map)) {
+        manifest.env[entry.key] = read_reference(value, context);
+        return;
+    }
+    if (value.node.is(YamlNode::Kind::null)) throw value.error("no value").hint("the empty value is written \"\"");
+    const std::string& text = read_scalar(value, "text or a reference");
+    if (text.find('\0') != std::string::npos) throw value.error("a NUL byte cannot be in the environment");
+    manifest.env[entry.key] = {EnvValue::Kind::literal, text};
+}
+
+// Calls `read` with the field of each entry or element.
+template <typename Read> void each_entry(const Field& field, const DecodeContext& context, Read read) {
+    require_map(field);
+    for (const auto& entry : field.node.entries) {
+        attempt(context, field.path, [&] { read(entry_of(field, entry), entry); });
+    }
+}
+
+template <typename Read> void each_item(const Field& field, const DecodeContext& context, Read read) {
+    require_list(field);
+    for (std::size_t i = 0; i < field.node.items.size(); ++i) {
+        attempt(context, field.path, [&] { read(element_of(field, i)); });
+    }
+}
+
 } // namespace
 
 void read_env(const Field& field, Manifest& manifest, const DecodeContext& context) {
-    require_map(field);
-    for (const auto& entry : field.node.entries) {
-        const Field value = entry_of(field, entry);
-        try {
-            check_env_name(entry.key);
-        } catch (const Error& failure) {
-            throw located(entry.mark, failure.message()).hint(failure.hint());
-        }
-        if (value.node.is(YamlNode::Kind::map)) {
-            manifest.env[entry.key] = read_reference(value, context);
-            continue;
-        }
-        if (value.node.is(YamlNode::Kind::null)) throw value.error("no value").hint("the empty value is written \"\"");
-        const std::string& text = read_scalar(value, "text or a reference");
-        if (text.find('\0') != std::string::npos) throw value.error("a NUL byte cannot be in the environment");
-        manifest.env[entry.key] = {EnvValue::Kind::literal, text};
-    }
+    each_entry(field, context, [&](const Field& value, const YamlNode::Entry& entry) {
+        read_env_entry(value, entry, manifest, context);
+    });
 }
 
-void read_labels(const Field& field, Manifest& manifest) {
-    require_map(field);
-    for (const auto& entry : field.node.entries) {
-        const Field value = entry_of(field, entry);
+void read_labels(const Field& field, Manifest& manifest, const DecodeContext& context) {
+    each_entry(field, context, [&](const Field& value, const YamlNode::Entry& entry) {
         const std::string& text = read_scalar(value);
         at_field(value, [&] { check_label(entry.key, text); });
         manifest.labels[entry.key] = text;
-    }
+    });
 }
 
-void read_tmpfs(const Field& field, Manifest& manifest) {
-    require_map(field);
-    for (const auto& entry : field.node.entries) {
-        const Field value = entry_of(field, entry);
+void read_tmpfs(const Field& field, Manifest& manifest, const DecodeContext& context) {
+    each_entry(field, context, [&](const Field& value, const YamlNode::Entry& entry) {
         const std::string path = at_field(value, [&] { return normalise_container_path(entry.key); });
         // A size of 0 is no limit to the kernel, which would be all of the host's memory.
         const std::uint64_t bytes = read_size(value, 1);
         if (!manifest.tmpfs.emplace(path, bytes).second) throw value.error("this path is given twice");
-    }
+    });
 }
 
-void read_publish(const Field& field, Manifest& manifest) {
-    require_list(field);
-    for (std::size_t i = 0; i < field.node.items.size(); ++i) {
-        const Field item = element_of(field, i);
+void read_publish(const Field& field, Manifest& manifest, const DecodeContext& context) {
+    each_item(field, context, [&](const Field& item) {
         const std::uint16_t port = read_port(item);
         if (std::find(manifest.publish.begin(), manifest.publish.end(), port) != manifest.publish.end()) {
             throw item.error(formatted("port {} is given twice", port));
         }
         manifest.publish.push_back(port);
-    }
+    });
 }
 
-std::vector<std::string> read_capabilities(const Field& field) {
-    require_list(field);
+std::vector<std::string> read_capabilities(const Field& field, const DecodeContext& context) {
     std::vector<std::string> names;
-    for (std::size_t i = 0; i < field.node.items.size(); ++i) names.push_back(read_capability(element_of(field, i)));
+    each_item(field, context, [&](const Field& item) { names.push_back(read_capability(item)); });
     return names;
 }
 

@@ -135,8 +135,7 @@ Seed read_file(const Field& field, std::string_view key, const DecodeContext& co
     if (field.node.is(YamlNode::Kind::scalar)) {
         seed.content = field.node.text;
     } else if (field.node.is(YamlNode::Kind::map)) {
-        check_known(field, {"text", "base64", "fromFile", "fromDir", "fromArchive", "fromGit", "symlink", "mode",
-                            "exclude", "ref"});
+        check_known(field, entry_key_names("files"));
         const auto [source, entry] = source_of(field);
         seed.kind = source.kind;
         seed.content = read_content(entry_of(field, *entry), source.name, source.kind, context);
@@ -174,39 +173,44 @@ YamlMark mark_of(const YamlNode& root, std::string_view path) {
     return mark;
 }
 
+Seed read_directory(const Field& item) {
+    Seed seed;
+    seed.kind = Seed::Kind::directory;
+    const Field* path = &item;
+    std::optional<Field> inner;
+    if (item.node.is(YamlNode::Kind::map)) {
+        check_known(item, entry_key_names("directories"));
+        const auto* entry = item.node.find("path");
+        if (entry == nullptr) throw item.error("path is missing");
+        inner.emplace(entry_of(item, *entry));
+        path = &*inner;
+        if (const auto* mode = item.node.find("mode")) seed.mode = read_mode(entry_of(item, *mode));
+    }
+    seed.path = seed_path(Field{path->path, path->mark(), path->node}, read_scalar(*path, "a path or a map"),
+                          Seed::Kind::directory);
+    return seed;
+}
+
 } // namespace
 
 void read_files(const Field& field, Manifest& manifest, const DecodeContext& context) {
     require_map(field);
     std::size_t total = 0;
     for (const auto& entry : field.node.entries) {
-        manifest.seeds.push_back(read_file(entry_of(field, entry), entry.key, context));
-        if (manifest.seeds.back().kind == Seed::Kind::text) total += manifest.seeds.back().content.size();
+        attempt(context, field.path, [&] {
+            manifest.seeds.push_back(read_file(entry_of(field, entry), entry.key, context));
+            if (manifest.seeds.back().kind == Seed::Kind::text) total += manifest.seeds.back().content.size();
+        });
         if (total > k_max_inline) {
             throw located(entry.mark, "the files' text is over 8 MiB in all").hint("use fromFile or fromDir");
         }
     }
 }
 
-void read_directories(const Field& field, Manifest& manifest) {
+void read_directories(const Field& field, Manifest& manifest, const DecodeContext& context) {
     require_list(field);
     for (std::size_t i = 0; i < field.node.items.size(); ++i) {
-        const Field item = element_of(field, i);
-        Seed seed;
-        seed.kind = Seed::Kind::directory;
-        const Field* path = &item;
-        std::optional<Field> inner;
-        if (item.node.is(YamlNode::Kind::map)) {
-            check_known(item, {"path", "mode"});
-            const auto* entry = item.node.find("path");
-            if (entry == nullptr) throw item.error("path is missing");
-            inner.emplace(entry_of(item, *entry));
-            path = &*inner;
-            if (const auto* mode = item.node.find("mode")) seed.mode = read_mode(entry_of(item, *mode));
-        }
-        seed.path = seed_path(Field{path->path, path->mark(), path->node}, read_scalar(*path, "a path or a map"),
-                              Seed::Kind::directory);
-        manifest.seeds.push_back(std::move(seed));
+        attempt(context, field.path, [&] { manifest.seeds.push_back(read_directory(element_of(field, i))); });
     }
 }
 

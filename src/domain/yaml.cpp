@@ -263,6 +263,16 @@ const YamlNode::Entry* YamlNode::find(std::string_view key) const {
     return found == entries.end() ? nullptr : &*found;
 }
 
+const YamlNode::Entry* find_path(const YamlNode& root, std::string_view path) {
+    const YamlNode* node = &root;
+    const YamlNode::Entry* entry = nullptr;
+    for (const auto& name : split(path, '.')) {
+        entry = node == nullptr ? nullptr : node->find(name);
+        node = entry == nullptr ? nullptr : entry->value.get();
+    }
+    return entry;
+}
+
 std::string_view kind_name(YamlNode::Kind kind) {
     switch (kind) {
     case YamlNode::Kind::null: return "null";

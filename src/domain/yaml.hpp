@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,8 +62,20 @@ std::string_view kind_name(YamlNode::Kind kind);
 // The document's root; an empty document is an empty map. Throws Error: manifest_invalid, or usage for a flag.
 YamlNodePtr parse_yaml(std::shared_ptr<const YamlSource> source);
 
+// The entry at a path whose names are separated by dots; null when there is none.
+const YamlNode::Entry* find_path(const YamlNode& root, std::string_view path);
+
 // An Error that starts with "name:line:column: " and ends with the source line and a caret below the place.
 Error located(const YamlMark& mark, std::string_view message);
+
+// What located() put together, taken apart again.
+struct ErrorPlace {
+    std::string file;
+    std::size_t line = 0;   // from 1
+    std::size_t column = 0; // from 1, in characters
+    std::string message;    // without the line that is shown below it
+};
+std::optional<ErrorPlace> place_of(const Error& error);
 
 // Throws unless the text is something that may be given to the parser: UTF-8, no control characters, not too long.
 void check_yaml_text(const std::shared_ptr<const YamlSource>& source);

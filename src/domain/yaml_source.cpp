@@ -95,6 +95,23 @@ Error located(const YamlMark& mark, std::string_view message) {
                                                           excerpt(line, mark.column)));
 }
 
+std::optional<ErrorPlace> place_of(const Error& error) {
+    const std::string_view message = error.message();
+    const std::string_view head = message.substr(0, message.find('\n'));
+    for (std::size_t colon = head.find(':'); colon != std::string_view::npos; colon = head.find(':', colon + 1)) {
+        ErrorPlace place;
+        const char* const end = head.data() + head.size();
+        const auto line = std::from_chars(head.data() + colon + 1, end, place.line);
+        if (line.ec != std::errc() || line.ptr == end || *line.ptr != ':') continue;
+        const auto column = std::from_chars(line.ptr + 1, end, place.column);
+        if (column.ec != std::errc() || !std::string_view(column.ptr, static_cast<std::size_t>(end - column.ptr)).starts_with(": ")) continue;
+        place.file = head.substr(0, colon);
+        place.message = head.substr(static_cast<std::size_t>(column.ptr - head.data()) + 2);
+        return place;
+    }
+    return std::nullopt;
+}
+
 void check_yaml_text(const std::shared_ptr<const YamlSource>& source) {
     const std::string_view text = source->text;
     if (text.size() > k_max_document) {

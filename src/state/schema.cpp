@@ -84,9 +84,19 @@ CREATE TABLE agent_volume (
 ) STRICT;
 )sql";
 
+constexpr const char* k_queue = R"sql(
+CREATE TABLE waiter (
+    ticket INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    owner TEXT NOT NULL,
+    turn INTEGER NOT NULL
+) STRICT;
+)sql";
+
 constexpr std::array k_migrations{
     Migration{"0001-sessions", k_sessions},
     Migration{"0002-workspaces", k_workspaces},
+    Migration{"0003-queue", k_queue},
 };
 
 bool is_applied(const Db& db, const Migration& migration) {

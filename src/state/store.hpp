@@ -6,6 +6,7 @@
 //   store.insert(row);
 #pragma once
 
+#include "state/queue.hpp"
 #include "state/rows.hpp"
 #include "util/fs.hpp"
 
@@ -89,6 +90,13 @@ class Store {
     // Open sessions past their TTL, oldest first, at most `limit`: what create and destroy take along.
     std::vector<SessionRow> overdue(std::int64_t wall_now, std::size_t limit) const;
 
+    // Where the number of sessions is bounded: a waiter in the queue, and the session's row, inserted only if `rule` gives
+    // this waiter a place, in one transaction with its leaving the queue. insert_if throws as insert() does.
+    QueueTicket enter_queue(std::string_view owner);
+    bool insert_if(const SessionRow& row, const QueueTicket& ticket, const PlaceRule& rule);
+    void leave_queue(QueueTicket& ticket);
+    void forget_dead_waiters();
+
     void put(const WorkspaceRow& row); // insert or replace
     std::optional<WorkspaceRow> find_workspace(std::string_view owner, std::string_view id) const;
     std::vector<WorkspaceRow> list_workspaces(const std::optional<std::string>& owner) const;
@@ -102,6 +110,7 @@ class Store {
     std::optional<FileLock> try_lock_session(std::string_view id) const;
     FileLock lock_workspace(std::string_view owner, std::string_view id) const; // file name is a hash
     std::optional<FileLock> try_lock_gc() const;
+    std::optional<FileLock> try_lock_sweep() const; // the one waiter that looks for places of dead sessions
     FileLock lock_agent_volume() const;
     // Removes the lock file of a closed session, held or not.
     void forget_lock(std::string_view id) const;

@@ -50,6 +50,9 @@ struct Store::Impl {
     Use writing();
 };
 
+// Store::insert() inside of a transaction.
+void insert_in(Db& db, const SessionRow& row);
+
 using Labels = std::map<std::string, std::string>;
 
 } // namespace sandbox::state

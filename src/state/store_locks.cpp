@@ -56,6 +56,7 @@ FileLock Store::lock_workspace(std::string_view owner, std::string_view id) cons
 }
 
 std::optional<FileLock> Store::try_lock_gc() const { return FileLock::try_acquire(m_impl->layout.other_lock("gc")); }
+std::optional<FileLock> Store::try_lock_sweep() const { return FileLock::try_acquire(m_impl->layout.other_lock("sweep")); }
 FileLock Store::lock_agent_volume() const { return FileLock::acquire(m_impl->layout.other_lock("agent-volume")); }
 
 void Store::forget_lock(std::string_view id) const {

@@ -119,15 +119,19 @@ void update_in(Db& db, const SessionRow& row) {
 
 } // namespace
 
-void Store::insert(const SessionRow& row) {
+void insert_in(Db& db, const SessionRow& row) {
     check_id_is_file_name(row.id);
-    const auto use = m_impl->writing();
-    Txn txn(use.db);
-    check_is_free(use.db, row);
-    Stmt insert = use.db.prepare("INSERT INTO session (" SESSION_COLUMNS ") VALUES (" SESSION_PARAMETERS ")");
+    check_is_free(db, row);
+    Stmt insert = db.prepare("INSERT INTO session (" SESSION_COLUMNS ") VALUES (" SESSION_PARAMETERS ")");
     bind_row(insert, row);
     insert.run();
-    write_labels(use.db, row);
+    write_labels(db, row);
+}
+
+void Store::insert(const SessionRow& row) {
+    const auto use = m_impl->writing();
+    Txn txn(use.db);
+    insert_in(use.db, row);
     txn.commit();
 }
 

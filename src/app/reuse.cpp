@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/reuse.hpp"
+
+#include "app/teardown.hpp"
+#include "util/error.hpp"
+#include "util/text.hpp"
+
+namespace sandbox::app {
+namespace {
+
+std::string told(const domain::Difference& difference) {
+    if (difference.theirs.empty() && difference.ours.empty()) return difference.path + " differs";
+    const auto value = [](const std::string& text) { return text.empty() ? "not set" : shortened(text, 60); };
+    return difference.path + " is " + value(difference.theirs) + " there and " + value(difference.ours) + " here";
+}
+
+void check_is_same(const state::SessionRow& row, const domain::Manifest& manifest) {
+    if (row.manifest_digest == domain::manifest_digest(manifest)) return;
+    const auto found = domain::differences(domain::from_canonical_json(row.manifest_json), manifest);
+    if (found.empty()) return; // made by a version that wrote the same otherwise
+    std::string message = "session " + quoted(row.name) + " (" + row.id + ") was made of another manifest: " + told(found.front());
+    if (found.size() > 1) message += ", and " + std::to_string(found.size() - 1) + " more";
+    throw Error(ErrorCode::conflict, message).hint("sandbox destroy " + row.name + " makes way for the new one");
+}
+
+} // namespace
+
+std::optional<state::SessionRow> find_reusable(Context& context, const domain::Manifest& manifest) {
+    state::Store& store = context.store();
+    auto row = store.find_by_name(context.owner(), manifest.name);
+    if (row && row->state == state::SessionState::creating) {
+        // Whoever makes it holds its lock until it is there.
+        const auto lock = store.lock_session(row->id);
+        row = store.find_by_name(context.owner(), manifest.name);
+    }
+    if (!row || state::is_closed(row->state)) return std::nullopt;
+    // Ended by itself, or half made by somebody who died: no session, and in nobody's way.
+    if (row->state != state::SessionState::running || clear_if_ended(context, *row)) return std::nullopt;
+    check_is_same(*row, manifest);
+    return row;
+}
+
+} // namespace sandbox::app

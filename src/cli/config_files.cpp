@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/config_files.hpp"
+
+#include "util/error.hpp"
+#include "util/fs.hpp"
+#include "util/text.hpp"
+
+#include <cstdlib>
+
+namespace sandbox::cli {
+namespace {
+
+constexpr std::size_t k_max_config = 4 << 20;
+constexpr const char* k_system_config = "/etc/sandbox/config.yaml";
+
+std::string environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+// As the XDG base directory specification has it: a relative path is to be ignored.
+std::string user_config() {
+    const std::string base = environment("XDG_CONFIG_HOME");
+    if (base.starts_with('/')) return base + "/sandbox/config.yaml";
+    const std::string home = environment("HOME");
+    return home.starts_with('/') ? home + "/.config/sandbox/config.yaml" : "";
+}
+
+} // namespace
+
+std::vector<ConfigFile> config_files(const Invocation& call) {
+    const std::string named = call.value("config").value_or(environment("SANDBOX_CONFIG"));
+    if (!named.empty()) {
+        auto text = read_file(named, k_max_config);
+        if (!text) {
+            throw Error(ErrorCode::usage, "no config file " + printable(named))
+                .hint(call.has("config") ? "--config names a YAML file" : "SANDBOX_CONFIG names it");
+        }
+        return {{named, *std::move(text)}};
+    }
+    std::vector<ConfigFile> files;
+    for (const std::string& path : {std::string(k_system_config), user_config()}) {
+        if (path.empty()) continue;
+        if (auto text = read_file(path, k_max_config)) files.push_back({path, *std::move(text)});
+    }
+    return files;
+}
+
+} // namespace sandbox::cli

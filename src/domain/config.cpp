@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "domain/config.hpp"
+
+#include "domain/manifest_decode.hpp"
+#include "domain/manifest_tree.hpp"
+#include "domain/shown.hpp"
+#include "util/format.hpp"
+#include "util/text.hpp"
+
+#include <array>
+#include <utility>
+
+namespace sandbox::domain {
+namespace {
+
+constexpr std::array<std::string_view, 2> k_keys{"defaults", "ceilings"};
+
+Error unknown_config_key(const YamlNode::Entry& entry) {
+    const std::vector<std::string> known(k_keys.begin(), k_keys.end());
+    const auto near = nearest(entry.key, known);
+    const std::string suffix = near ? formatted("; did you mean \"{}\"?", *near) : std::string();
+    Error error = located(entry.mark, formatted("unknown key \"{}\"{}", shown(entry.key), suffix));
+    const bool is_manifest_key = find_key(entry.key) != nullptr || is_section(entry.key);
+    return error.hint(is_manifest_key ? formatted("{} belongs under \"defaults\"", entry.key)
+                                      : formatted("here: {}", join(known, ", ")));
+}
+
+YamlNodePtr empty_map(const YamlMark& mark) {
+    auto node = std::make_shared<YamlNode>();
+    node->kind = YamlNode::Kind::map;
+    node->mark = mark;
+    return node;
+}
+
+} // namespace
+
+Config parse_config(std::string source, std::string_view text, std::string base_directory) {
+    const auto root = parse_yaml(std::make_shared<YamlSource>(
+        YamlSource{std::move(source), std::string(text), std::move(base_directory), YamlOrigin::document}));
+    if (!root->is(YamlNode::Kind::map)) throw located(root->mark, formatted("a config is a map, and this is {}", kind_name(root->kind)));
+    Config config{empty_map(root->mark), empty_map(root->mark)};
+    for (const auto& entry : root->entries) {
+        const Field field{entry.key, entry.mark, *entry.value};
+        if (entry.key != k_keys[0] && entry.key != k_keys[1]) throw unknown_config_key(entry);
+        require_map(field);
+        if (entry.value->is(YamlNode::Kind::null)) continue;
+        if (entry.key == "defaults") config.defaults = normalise_manifest(entry.value);
+        else config.ceilings = entry.value;
+    }
+    // The defaults are checked by themselves: a mistake in them must not come up only where no manifest covers it.
+    DecodeContext context;
+    context.is_partial = true;
+    decode_manifest(*config.defaults, context);
+    for (const std::string_view key : {"env", "files", "security", "export"}) {
+        config.names_host_paths = config.names_host_paths || config.defaults->find(key) != nullptr;
+    }
+    return config;
+}
+
+} // namespace sandbox::domain

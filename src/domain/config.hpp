@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A config file: a manifest's tree under `defaults:`, and under `ceilings:` what nothing may exceed. It is read as
+// strictly as a manifest, and errors show the place in the same way.
+//
+//   const Config config = parse_config("/etc/sandbox/config.yaml", text, "/etc/sandbox");
+#pragma once
+
+#include "domain/yaml.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace sandbox::domain {
+
+struct Config {
+    YamlNodePtr defaults; // normalised, its keys and values checked
+    YamlNodePtr ceilings; // as written; for Ceilings::add
+    bool names_host_paths = false; // the defaults may reach files beside the config
+};
+
+// Throws manifest_invalid.
+Config parse_config(std::string source, std::string_view text, std::string base_directory);
+
+} // namespace sandbox::domain
