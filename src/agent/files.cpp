@@ -49,6 +49,11 @@ void send_done(WorkerConnection& connection, const TreeCounts& counts) {
     connection.write(encode(DoneMessage{counts.files, counts.bytes, counts.skipped}));
 }
 
+// An archive is unpacked into a directory that is there, as by every program that unpacks one.
+void expect_directory(const Location& location) {
+    if (!location.base.open(location.path, O_PATH | O_DIRECTORY)) throw path_error("cannot open directory", location.path);
+}
+
 void put_tree(WorkerConnection& connection, const SessionContext& context) {
     const PutMessage message = decode_put(expect_payload(connection, FrameType::put));
     if (!message.source_name.empty() && (!is_safe_tree_path(message.source_name) || message.source_name.find('/') != std::string::npos)) {
@@ -56,7 +61,11 @@ void put_tree(WorkerConnection& connection, const SessionContext& context) {
     }
     const Location location = locate(context.workdir, message.target);
     const TreeTargetRequest request{location.path, message.source_name, message.must_be_directory, message.make_parents};
-    TreeWriter writer([&](TreeType root) { return resolve_tree_target(location.base, request, root); }, 07777);
+    const auto resolve = [&](TreeType root) {
+        if (message.is_archive && !message.make_parents) expect_directory(location);
+        return resolve_tree_target(location.base, request, root);
+    };
+    TreeWriter writer(resolve, 07777, message.is_archive ? TreeOrder::any : TreeOrder::parents_first);
     TreeDecoder decoder(true, message.max_file);
     try {
         receive_records(connection, decoder, writer);
@@ -75,7 +84,7 @@ void put_entries(WorkerConnection& connection, const SessionContext& context) {
     send_done(connection, writer.counts());
 }
 
-void get_tree(WorkerConnection& connection, const SessionContext& context) {
+void get_tree(WorkerConnection& connection, std::uint32_t version, const SessionContext& context) {
     const GetMessage message = decode_get(expect_payload(connection, FrameType::get));
     const Location location = locate(context.workdir, message.source);
     TreeSource source = open_tree_source(location.base, location.path, message.follow_link);
@@ -83,6 +92,7 @@ void get_tree(WorkerConnection& connection, const SessionContext& context) {
     TreeEncoder encoder([&](std::string_view chunk) { connection.write(FrameType::data, chunk); });
     TreeReadOptions options;
     options.max_file = message.max_file;
+    options.links_and_xattrs = version >= k_rich_trees_version;
     const TreeCounts counts = read_tree(std::move(source), options, encoder);
     encoder.flush();
     connection.write(FrameType::data, {});
@@ -102,11 +112,11 @@ void list_names(WorkerConnection& connection, const SessionContext& context) {
     connection.write(encode(names));
 }
 
-void serve(WorkerConnection& connection, Operation operation, const SessionContext& context) {
+void serve(WorkerConnection& connection, Operation operation, std::uint32_t version, const SessionContext& context) {
     switch (operation) {
     case Operation::put_tree: return put_tree(connection, context);
     case Operation::put_entries: return put_entries(connection, context);
-    case Operation::get_tree: return get_tree(connection, context);
+    case Operation::get_tree: return get_tree(connection, version, context);
     case Operation::list_names: return list_names(connection, context);
     default: throw WireError("not a file operation");
     }
@@ -135,9 +145,9 @@ int fail(WorkerConnection& connection, std::string_view code, std::string_view t
 
 } // namespace
 
-int run_file_worker(WorkerConnection& connection, Operation operation, const SessionContext& context) {
+int run_file_worker(WorkerConnection& connection, Operation operation, std::uint32_t version, const SessionContext& context) {
     try {
-        serve(connection, operation, context);
+        serve(connection, operation, version, context);
         return 0;
     } catch (const ClientGone&) {
         return 1;

@@ -40,6 +40,7 @@ std::string encode(const PutMessage& message) {
     Writer writer(FrameType::put);
     writer.text(message.target).text(message.source_name).u8(message.must_be_directory).u8(message.make_parents);
     append_limit(writer, message.max_file);
+    if (message.is_archive) writer.u8(1);
     return writer.finish();
 }
 
@@ -51,6 +52,7 @@ PutMessage decode_put(std::string_view payload) {
     message.must_be_directory = flag(reader);
     message.make_parents = flag(reader);
     message.max_file = limit_field(reader);
+    if (!reader.at_end()) message.is_archive = flag(reader);
     reader.expect_end();
     return message;
 }

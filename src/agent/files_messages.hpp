@@ -25,6 +25,8 @@ struct PutMessage {
     bool must_be_directory = false;
     bool make_parents = false;
     std::optional<std::uint64_t> max_file;
+    // Records in any order, into a directory that must be there unless make_parents. Since k_rich_trees_version.
+    bool is_archive = false;
 };
 std::string encode(const PutMessage& message);
 PutMessage decode_put(std::string_view payload);

@@ -73,8 +73,8 @@ class Init {
     bool take_deadline(Pending& pending, const DeadlineMessage& message);
     bool is_proven(const Pending& pending, std::string_view proof, const Sha256Digest& expected) const;
     StatusMessage status() const;
-    void start_worker(Pending& pending, Operation operation);
-    [[noreturn]] void run_worker(Pending& pending, Operation operation, Fd control);
+    void start_worker(Pending& pending, const OpenMessage& open);
+    [[noreturn]] void run_worker(Pending& pending, const OpenMessage& open, Fd control);
 
     // init_children.cpp
     void reap();

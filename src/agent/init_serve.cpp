@@ -79,7 +79,7 @@ bool Init::take_open(Pending& pending, const OpenMessage& message) {
     switch (message.operation) {
     case Operation::status: pending.send(encode(status())); return false;
     case Operation::set_deadline: pending.awaits_deadline = true; return true;
-    default: start_worker(pending, message.operation); return false;
+    default: start_worker(pending, message); return false;
     }
 }
 
@@ -110,7 +110,8 @@ StatusMessage Init::status() const {
     return message;
 }
 
-void Init::start_worker(Pending& pending, Operation operation) {
+void Init::start_worker(Pending& pending, const OpenMessage& open) {
+    const Operation operation = open.operation;
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         pending.send(cannot_fork(operation, errno));
@@ -119,7 +120,7 @@ void Init::start_worker(Pending& pending, Operation operation) {
     Fd mine(ends[0]);
     Fd its(ends[1]);
     const pid_t pid = ::fork();
-    if (pid == 0) run_worker(pending, operation, std::move(its));
+    if (pid == 0) run_worker(pending, open, std::move(its));
     if (pid < 0) {
         pending.send(cannot_fork(operation, errno));
         return;
@@ -133,15 +134,15 @@ void Init::start_worker(Pending& pending, Operation operation) {
     if (is_activity(operation)) m_deadlines.begin_operation();
 }
 
-void Init::run_worker(Pending& pending, Operation operation, Fd control) {
+void Init::run_worker(Pending& pending, const OpenMessage& open, Fd control) {
     int status = 1;
     try {
         close_all_but({pending.socket.get(), control.get(), m_oom.fd()});
         WorkerConnection connection(std::make_unique<SocketStream>(std::move(pending.socket)), pending.decoder.waiting());
-        if (operation == Operation::exec) {
+        if (open.operation == Operation::exec) {
             status = run_exec_worker(connection, control.get(), m_context);
         } else {
-            status = run_file_worker(connection, operation, m_context.session);
+            status = run_file_worker(connection, open.operation, open.version, m_context.session);
         }
         [[maybe_unused]] const ssize_t sent = ::write(control.get(), &k_control_done, 1);
     } catch (const std::exception&) {

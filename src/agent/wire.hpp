@@ -23,8 +23,10 @@
 
 namespace sandbox::agent {
 
-inline constexpr std::uint32_t k_protocol_version = 1;
+inline constexpr std::uint32_t k_protocol_version = 2;
 inline constexpr std::uint32_t k_oldest_protocol_version = 1;
+// Since when trees hold hard links and xattrs, and archives can be put. All else reads the same in every version.
+inline constexpr std::uint32_t k_rich_trees_version = 2;
 inline constexpr std::size_t k_max_frame = 1 << 20;
 // An `open` frame is read by PID 1 itself before it forks a worker: small, so that nobody can make it wait or grow.
 inline constexpr std::size_t k_max_open_frame = 512;

@@ -3,7 +3,7 @@
 // process serves one connection and exits; it may block and may use as much memory as its operation needs.
 //
 //   WorkerConnection connection(std::make_unique<SocketStream>(std::move(socket)), bytes_past_the_open_frame);
-//   return run_file_worker(connection, Operation::put_tree, context);
+//   return run_file_worker(connection, Operation::put_tree, open.version, context);
 #pragma once
 
 #include "agent/wire.hpp"

@@ -2,15 +2,23 @@
 #include "app/copy.hpp"
 
 #include "app/exec.hpp"
+#include "app/export_scan.hpp"
+#include "app/interrupt.hpp"
 #include "app/sessions.hpp"
 #include "util/error.hpp"
+#include "util/fd.hpp"
+#include "util/fs.hpp"
+#include "util/tar_encoder.hpp"
 #include "util/text.hpp"
 #include "util/tree_path.hpp"
+#include "util/tree_reader.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <memory>
+#include <poll.h>
 #include <sys/stat.h>
 
 namespace sandbox::app {
@@ -47,8 +55,114 @@ channel::TransferStats put(const channel::Link& link, const Location& source, co
     put_options.target = target.path;
     put_options.target_must_be_directory = target.path.ends_with('/');
     put_options.max_file = max_file;
+    put_options.progress = options.progress;
     if (!means_contents(source.path)) put_options.source_name = name.empty() ? base_name(resolve_link(path)) : std::move(name);
     return channel::put_tree(link, path, put_options);
+}
+
+// "S:" is the workdir.
+std::string inside(const Location& target) { return target.path.empty() ? "." : target.path; }
+
+// A session with a way to it, and what to say when that does not lead there.
+class Reached {
+  public:
+    Reached(Context& context, const std::string& name, const CopyOptions& options)
+        : m_context(context), m_target(open_for_exec(context, name)), m_link(link_to(context, m_target.row)),
+          m_max_file(options.max_file ? options.max_file : m_target.manifest.limits.max_file) {}
+
+    const channel::Link& link() const { return m_link; }
+    const domain::Manifest& manifest() const { return m_target.manifest; }
+    std::optional<std::uint64_t> max_file() const { return m_max_file; }
+
+    // For the error of a copy between two sessions, which does not say whose it is.
+    void explain_unless_it_answers(const Error& error) const {
+        try {
+            channel::status(m_link);
+        } catch (const Error&) {
+            explain_unreachable(m_context, m_target.row, error);
+        }
+    }
+
+    template <typename Body> channel::TransferStats run(Body body) const {
+        try {
+            return body(m_link);
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::session_unreachable) throw;
+            explain_unreachable(m_context, m_target.row, error);
+        }
+    }
+
+  private:
+    Context& m_context;
+    ExecTarget m_target;
+    channel::Link m_link;
+    std::optional<std::uint64_t> m_max_file;
+};
+
+std::optional<std::uint64_t> smaller(std::optional<std::uint64_t> one, std::optional<std::uint64_t> other) {
+    if (one && other) return std::min(*one, *other);
+    return one ? one : other;
+}
+
+// A tree that export.scan has passed, kept on the host until it goes where it is to go.
+class ScannedTree {
+  public:
+    ScannedTree(const Reached& from, const std::string& source, const CopyOptions& options, const ExportScan& scan) {
+        m_stats = from.run([&](const channel::Link& link) {
+            return channel::get_tree(link, {source, path(), from.max_file(), options.follow_link, options.progress, scan.inspector([this] { m_interrupt.check(); })});
+        });
+    }
+    std::string path() const { return m_directory.path() + "/tree"; }
+    const channel::TransferStats& stats() const { return m_stats; }
+
+    void write_archive(const ArchiveSink& write, std::string root) {
+        const auto wait_writable = [this](int fd) {
+            pollfd watched{fd, POLLOUT, 0};
+            while (::poll(&watched, 1, k_glance_ms) == 0) m_interrupt.check();
+            return true;
+        };
+        TarEncoder archive([&](std::string_view bytes) { write(bytes, wait_writable); }, std::move(root));
+        TreeDecoder decoder(true);
+        TreeEncoder encoder([&](std::string_view chunk) {
+            m_interrupt.check();
+            decoder.feed(chunk, archive);
+        });
+        read_tree(open_tree_source(PathBase::anywhere(), path()), {}, encoder);
+        encoder.flush();
+        decoder.finish();
+        archive.finish();
+    }
+
+  private:
+    static constexpr int k_glance_ms = 100;
+    Interrupt m_interrupt;
+    TempDir m_directory;
+    channel::TransferStats m_stats;
+};
+
+// Both sessions are the caller's own: each is looked up as for every other use.
+channel::TransferStats relay(Context& context, const Location& source, const Location& target, const CopyOptions& options) {
+    const Reached from(context, source.session, options);
+    const Reached to(context, target.session, options);
+    channel::RelayOptions relay_options;
+    relay_options.source = source.path;
+    relay_options.follow_link = options.follow_link;
+    relay_options.put.target = inside(target);
+    relay_options.put.target_must_be_directory = target.path.ends_with('/');
+    relay_options.put.progress = options.progress;
+    relay_options.put.max_file = smaller(from.max_file(), to.max_file());
+    if (!means_contents(source.path)) relay_options.put.source_name = base_name(source.path);
+    if (const ExportScan scan(from.manifest()); scan.is_set()) {
+        const ScannedTree tree(from, source.path, options, scan);
+        return to.run([&](const channel::Link& link) { return channel::put_tree(link, tree.path(), relay_options.put); });
+    }
+    try {
+        return channel::copy_tree(from.link(), to.link(), relay_options);
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::session_unreachable) throw;
+        for (const Reached* side : {&from, &to}) side->explain_unless_it_answers(error);
+        throw;
+    }
 }
 
 } // namespace
@@ -71,27 +185,42 @@ channel::TransferStats copy(Context& context, const Location& source, const Loca
         throw Error(ErrorCode::usage, "neither side is in a session")
             .hint("name one side SESSION:PATH, as in: sandbox cp report.md job-981:input/");
     }
-    if (!source.session.empty() && !target.session.empty()) {
-        throw Error(ErrorCode::usage, "both sides are in sessions")
-            .hint("copy to a host path first; a host path with a colon is written ./a:b");
-    }
     if (source.path.empty()) throw Error(ErrorCode::usage, "the source's path is empty");
     if (target.path.empty() && target.session.empty()) throw Error(ErrorCode::usage, "the target's path is empty");
+    if (!source.session.empty() && !target.session.empty()) return relay(context, source, target, options);
     const bool is_put = source.session.empty();
-    const auto session = open_for_exec(context, is_put ? target.session : source.session);
-    const auto max_file = options.max_file ? options.max_file : session.manifest.limits.max_file;
-    const auto link = link_to(context, session.row);
-    try {
-        if (is_put) {
-            Location inside = target;
-            if (inside.path.empty()) inside.path = "."; // "S:" is the workdir
-            return put(link, source, inside, options, max_file);
-        }
-        return channel::get_tree(link, {source.path, through_link(target.path), max_file, options.follow_link});
-    } catch (const Error& error) {
-        if (error.code() != ErrorCode::session_unreachable) throw;
-        explain_unreachable(context, session.row, error);
+    const Reached session(context, is_put ? target.session : source.session, options);
+    return session.run([&](const channel::Link& link) {
+        if (is_put) return put(link, source, {target.session, inside(target)}, options, session.max_file());
+        channel::GetOptions get{source.path, through_link(target.path), session.max_file(), options.follow_link, options.progress};
+        const ExportScan scan(session.manifest());
+        if (!scan.is_set()) return channel::get_tree(link, get);
+        Interrupt interrupt;
+        get.inspect = scan.inspector([&] { interrupt.check(); });
+        return channel::get_tree(link, get);
+    });
+}
+
+channel::TransferStats copy_archive_in(Context& context, int fd, const Location& target, const CopyOptions& options) {
+    const Reached session(context, target.session, options);
+    const channel::ArchiveInput input{[fd](std::span<char> buffer) { return read_some(fd, buffer); }, fd};
+    return session.run([&](const channel::Link& link) {
+        return channel::put_archive(link, input, {inside(target), false, session.max_file(), options.progress});
+    });
+}
+
+channel::TransferStats copy_archive_out(Context& context, const Location& source, ArchiveSink write, const CopyOptions& options) {
+    if (source.path.empty()) throw Error(ErrorCode::usage, "the source's path is empty");
+    const Reached session(context, source.session, options);
+    if (const ExportScan scan(session.manifest()); scan.is_set()) {
+        ScannedTree tree(session, source.path, options, scan);
+        const std::string name = means_contents(source.path) ? "" : base_name(source.path);
+        tree.write_archive(write, name.empty() ? "." : name);
+        return tree.stats();
     }
+    return session.run([&](const channel::Link& link) {
+        return channel::get_archive(link, {source.path, session.max_file(), options.follow_link, std::move(write), options.progress});
+    });
 }
 
 } // namespace sandbox::app

@@ -65,12 +65,14 @@ class Creation {
     channel::Hello m_hello;
     std::string m_seccomp;
     std::vector<std::string> m_notes;
+    GitClones m_clones;
 };
 
 // Everything that can fail without having changed anything comes first.
 void Creation::prepare() {
     m_setup.env = resolve_environment(m_manifest.env, m_options.roots);
     check_sources(m_manifest.seeds, m_options.roots);
+    m_clones = GitClones(m_manifest.seeds, [this] { m_interrupt.check(); });
     const auto& seccomp = m_manifest.security.seccomp;
     if (seccomp != "default" && seccomp != "unconfined") {
         check_stays_below("security.seccomp", seccomp, m_options.roots);
@@ -257,7 +259,7 @@ void Creation::make() {
     m_workspace_lock.reset();
     if (!m_hello.home_writable) m_notes.push_back("the image's HOME is not writable; HOME is " + m_hello.home);
     m_interrupt.check();
-    plant(link_to(m_context, m_row), m_manifest.seeds);
+    plant(link_to(m_context, m_row), m_manifest.seeds, m_clones);
     m_interrupt.check();
     m_row.state = state::SessionState::running;
     m_store.update(m_row);

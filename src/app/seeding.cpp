@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/seeding.hpp"
 
+#include "app/archive_file.hpp"
 #include "util/error.hpp"
 #include "util/fs.hpp"
 #include "util/text.hpp"
@@ -57,13 +58,20 @@ std::string resolve(const std::string& name, const EnvValue& value) {
     throw Error(ErrorCode::internal, "env value of unknown kind");
 }
 
-void check_source(const Seed& seed, const HostRoots& roots) {
-    const bool wants_directory = seed.kind == Seed::Kind::from_dir;
-    if (seed.kind == Seed::Kind::from_archive || seed.kind == Seed::Kind::from_git) {
-        throw Error(ErrorCode::manifest_invalid, "files." + printable(seed.path) +
-                                                     ": fromArchive and fromGit are not supported by this version");
+// That it is a format that is read; what is in it shows as it is unpacked.
+void check_archive(const Seed& seed) {
+    try {
+        const ArchiveFile archive(seed.content);
+    } catch (const Error& error) {
+        throw Error(ErrorCode::manifest_invalid, "files." + printable(seed.path) + ": " + error.message()).hint(error.hint());
     }
-    if (!wants_directory && seed.kind != Seed::Kind::from_file) return;
+}
+
+void check_source(const Seed& seed, const HostRoots& roots) {
+    const bool is_repository = seed.kind == Seed::Kind::from_git && !is_git_url(seed.content);
+    const bool wants_directory = seed.kind == Seed::Kind::from_dir || is_repository;
+    const bool wants_file = seed.kind == Seed::Kind::from_file || seed.kind == Seed::Kind::from_archive;
+    if (!wants_directory && !wants_file) return;
     struct stat info{};
     const std::string where = "files." + printable(seed.path) + ": " + printable(seed.content);
     if (::stat(seed.content.c_str(), &info) != 0) {
@@ -71,12 +79,13 @@ void check_source(const Seed& seed, const HostRoots& roots) {
     }
     if (wants_directory != S_ISDIR(info.st_mode)) {
         throw Error(ErrorCode::manifest_invalid, where + (wants_directory ? " is not a directory" : " is a directory"))
-            .hint(wants_directory ? "use fromFile for a file" : "use fromDir for a directory");
+            .hint(wants_directory ? "use fromFile for a file, fromArchive for a tar" : "use fromDir for a directory");
     }
     if (::access(seed.content.c_str(), R_OK) != 0) {
         throw Error(ErrorCode::manifest_invalid, where + ": " + std::strerror(errno));
     }
     check_stays_below("files." + printable(seed.path), seed.content, roots);
+    if (seed.kind == Seed::Kind::from_archive) check_archive(seed);
 }
 
 bool is_entry(const Seed& seed) {
@@ -93,15 +102,23 @@ channel::Entry entry_of(const Seed& seed) {
     return entry;
 }
 
-void plant_from_host(const channel::Link& link, const Seed& seed) {
+void plant_archive(const channel::Link& link, const Seed& seed) {
+    ArchiveFile archive(seed.content);
+    channel::ArchivePutOptions options;
+    options.target = seed.path;
+    options.make_parents = true;
+    channel::put_archive(link, {[&](std::span<char> buffer) { return archive.read(buffer); }}, options);
+}
+
+void plant_from_host(const channel::Link& link, const Seed& seed, const std::string& path) {
     channel::PutOptions options;
     options.target = seed.path;
     options.make_parents = true;
     options.exclude = seed.exclude;
     options.mode = seed.mode;
     // The content is meant, also where the manifest names a link to it; links inside a directory stay links.
-    const std::string source = real_path(seed.content).value_or(seed.content).string();
-    channel::put_tree(link, seed.kind == Seed::Kind::from_dir ? source + "/." : source, options);
+    const std::string source = real_path(path).value_or(path).string();
+    channel::put_tree(link, seed.kind == Seed::Kind::from_file ? source : source + "/.", options);
 }
 
 } // namespace
@@ -136,14 +153,21 @@ void check_sources(const std::vector<Seed>& seeds, const HostRoots& roots) {
     for (const auto& seed : seeds) check_source(seed, roots);
 }
 
-void plant(const channel::Link& link, const std::vector<Seed>& seeds) {
+void plant(const channel::Link& link, const std::vector<Seed>& seeds, const GitClones& clones) {
     std::vector<channel::Entry> entries;
     for (const auto& seed : seeds) {
         if (is_entry(seed)) entries.push_back(entry_of(seed));
     }
     if (!entries.empty()) channel::put_entries(link, entries);
     for (const auto& seed : seeds) {
-        if (!is_entry(seed)) plant_from_host(link, seed);
+        if (is_entry(seed)) continue;
+        try {
+            if (seed.kind == Seed::Kind::from_archive) plant_archive(link, seed);
+            else plant_from_host(link, seed, seed.kind == Seed::Kind::from_git ? clones.path_of(seed) : seed.content);
+        } catch (Error& error) {
+            error.context("files." + printable(seed.path));
+            throw;
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //   check_sources(manifest.seeds, roots); ... plant(link, manifest.seeds);
 #pragma once
 
+#include "app/git_source.hpp"
 #include "channel/agent_client.hpp"
 #include "domain/manifest.hpp"
 
@@ -25,6 +26,6 @@ channel::Environment resolve_environment(const std::map<std::string, domain::Env
 // Throws manifest_invalid for a source that is missing, unreadable, of the wrong kind, or led out of the roots by a link.
 void check_sources(const std::vector<domain::Seed>& seeds, const HostRoots& roots);
 // Puts every seed into the workspace, directories first.
-void plant(const channel::Link& link, const std::vector<domain::Seed>& seeds);
+void plant(const channel::Link& link, const std::vector<domain::Seed>& seeds, const GitClones& clones);
 
 } // namespace sandbox::app

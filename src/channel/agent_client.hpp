@@ -156,6 +156,8 @@ std::vector<std::optional<Status>> status_many(std::span<const std::string> sess
 
 // Trees. A container path is absolute, or relative to the workdir. Inside the workdir nothing resolves to outside of it
 // (denied); other absolute paths resolve as any program in the container would.
+// Called with how many more bytes of a tree were moved, files' names and modes included; the work goes on when it returns.
+using Progress = std::function<void(std::uint64_t bytes)>;
 struct PutOptions {
     std::string target;          // container path, as docker cp: an existing directory receives the source under its name,
                                  // else the source takes this name; its parent must exist unless make_parents
@@ -165,6 +167,7 @@ struct PutOptions {
     std::optional<std::uint64_t> max_file; // limit_exceeded before anything is replaced
     std::vector<std::string> exclude;      // names or globs left out while reading the host tree
     std::optional<std::uint32_t> mode; // of a single file: permission bits instead of the source's
+    Progress progress = {};
 };
 struct TransferStats {
     std::uint64_t files = 0;
@@ -189,6 +192,9 @@ struct GetOptions {
     std::string target;         // host path, docker cp's rules as above
     std::optional<std::uint64_t> max_file;
     bool follow_link = false;   // a link at the end of `source` is followed, as far as the path itself may lead
+    Progress progress = {};
+    // Sees the staged tree (`name` in a directory) before anything is published; what it throws leaves the target as it was.
+    std::function<void(int directory, const std::string& name)> inspect = {};
 };
 // Session -> host: staged beside the target, published by rename when all has come; a cut stream leaves the target as it was.
 // Nothing outside the target is touched whatever the container sends. Owner becomes the caller, setuid and setgid bits are dropped.
@@ -201,5 +207,40 @@ struct ListedName {
 // The names in a directory (container path) that begin with `prefix`, in no order, the first few thousand. Looking: never counts
 // as activity. Throws session_unreachable when no answer comes within `deadline`.
 std::vector<ListedName> list_names(const Link& link, const std::string& directory, const std::string& prefix, Milliseconds deadline);
+// Session -> session, streaming through the host: nothing is kept there, and the target is published when all has come.
+// Either side's rules are those of get_tree and put_tree.
+struct RelayOptions {
+    std::string source;
+    PutOptions put;
+    bool follow_link = false;
+};
+TransferStats copy_tree(const Link& from, const Link& to, const RelayOptions& options);
+
+// Where an archive comes from: reads as read(2) does. `fd`, where there is one, is waited for before each read.
+struct ArchiveInput {
+    std::function<std::size_t(std::span<char>)> read;
+    int fd = -1;
+};
+// A tar archive (tar_decoder.hpp) into a directory of the session, which must be there unless make_parents. Published when
+// the archive's end mark and the end of the input have come. Throws what TarDecoder throws.
+struct ArchivePutOptions {
+    std::string target;
+    bool make_parents = false;
+    std::optional<std::uint64_t> max_file;
+    Progress progress = {};
+};
+TransferStats put_archive(const Link& link, const ArchiveInput& input, const ArchivePutOptions& options);
+
+// A path of the session as a tar archive, its root called as the source is ("." for the contents). A failure leaves the archive without
+// its end mark.
+struct ArchiveGetOptions {
+    std::string source;
+    std::optional<std::uint64_t> max_file;
+    bool follow_link = false;
+    // Writes everything; `wait_writable` as in ExecIo, and throws interrupted.
+    std::function<void(std::string_view bytes, const std::function<bool(int)>& wait_writable)> write;
+    Progress progress = {};
+};
+TransferStats get_archive(const Link& link, const ArchiveGetOptions& options);
 
 } // namespace sandbox::channel

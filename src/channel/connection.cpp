@@ -137,7 +137,7 @@ Milliseconds hello_patience(const Link& link) { return link.secret.empty() ? k_h
 agent::FramedStream open_connection(const Link& link, agent::Operation operation, std::string_view request,
                                     std::optional<Milliseconds> patience) {
     agent::FramedStream connection(link.dial());
-    agent::OpenMessage open{agent::k_protocol_version, operation, {}};
+    agent::OpenMessage open{agent::k_oldest_protocol_version, operation, {}};
     if (link.secret.empty()) {
         try_write(connection, agent::encode(open).append(request));
         await_hello(connection, link, patience);
@@ -147,6 +147,16 @@ agent::FramedStream open_connection(const Link& link, agent::Operation operation
     open.proof = as_view(agent::open_proof(link.secret, hello.nonce, operation));
     try_write(connection, agent::encode(open).append(request));
     return connection;
+}
+
+TreeConnection open_tree_connection(const Link& link, agent::Operation operation, const std::function<std::string(std::uint32_t)>& request,
+                                    std::uint32_t newest) {
+    agent::FramedStream connection(link.dial());
+    const agent::HelloMessage hello = await_hello(connection, link, std::nullopt);
+    agent::OpenMessage open{std::min(hello.version, newest), operation, {}};
+    if (!link.secret.empty()) open.proof = as_view(agent::open_proof(link.secret, hello.nonce, operation));
+    try_write(connection, agent::encode(open).append(request(open.version)));
+    return {std::move(connection), open.version};
 }
 
 } // namespace sandbox::channel

@@ -8,7 +8,10 @@
 #include "channel/agent_client.hpp"
 #include "util/error.hpp"
 
+#include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace sandbox::channel {
@@ -23,11 +26,20 @@ inline constexpr Milliseconds k_longest_hello_patience{30'000}; // on a machine 
 inline constexpr Milliseconds k_bridge_hello_patience{10'000};
 Milliseconds hello_patience(const Link& link);
 
-// Dials, opens the operation (proving itself over a bridge) and reads the agent's hello. `request` is what follows the open
+// Dials, opens the operation in the oldest version (proving itself over a bridge) and reads the agent's hello. `request` is what follows the open
 // frame; over a socket it goes out with it, in one piece. Throws session_unreachable when no hello comes within `patience`
 // after dialling (as long as it makes sense when absent), protocol_error when what comes is none.
 agent::FramedStream open_connection(const Link& link, agent::Operation operation, std::string_view request = {},
                                     std::optional<Milliseconds> patience = std::nullopt);
+
+// The same for a tree: the agent's hello is read first, and the operation opened in the newest version that both sides speak, and `newest` at most. `request`
+// is asked for what follows the open frame when that version is known; what it throws is thrown on.
+struct TreeConnection {
+    agent::FramedStream stream;
+    std::uint32_t version;
+};
+TreeConnection open_tree_connection(const Link& link, agent::Operation operation, const std::function<std::string(std::uint32_t version)>& request,
+                                    std::uint32_t newest = agent::k_protocol_version);
 
 // The next frame, or session_unreachable when `until` (boot_now_ms) passes or the stream ends first.
 agent::FrameView read_before(agent::FramedStream& connection, std::int64_t until);

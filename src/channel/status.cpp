@@ -28,7 +28,7 @@ class Inquiry {
         const Fd directory = open_directory(session_directory);
         Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
         if (!directory || !socket || connect_in(socket.get(), directory.get(), k_agent_socket) != 0) return;
-        const std::string open = agent::encode(agent::OpenMessage{agent::k_protocol_version, Operation::status, {}});
+        const std::string open = agent::encode(agent::OpenMessage{agent::k_oldest_protocol_version, Operation::status, {}});
         if (::send(socket.get(), open.data(), open.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(open.size())) {
             m_socket = std::move(socket);
         }
@@ -103,7 +103,7 @@ void set_deadlines(const Link& link, std::optional<std::int64_t> ttl_boot_ms, st
     agent::FramedStream connection(link.dial());
     const std::int64_t until = boot_now_ms() + hello_patience(link).count();
     const agent::HelloMessage hello = read_hello(connection, until);
-    agent::OpenMessage open{agent::k_protocol_version, Operation::set_deadline, {}};
+    agent::OpenMessage open{agent::k_oldest_protocol_version, Operation::set_deadline, {}};
     if (!link.secret.empty()) {
         open.proof = as_view(agent::open_proof(link.secret, hello.nonce, open.operation));
         message.proof = as_view(agent::deadline_proof(link.secret, hello.nonce, message));

@@ -8,6 +8,7 @@
 #include "util/text.hpp"
 #include "util/tree_path.hpp"
 #include "util/tree_reader.hpp"
+#include "util/tree_relay.hpp"
 #include "util/tree_writer.hpp"
 
 namespace sandbox::channel {
@@ -36,14 +37,9 @@ TreeRecord record_of(const Entry& entry) {
     return record;
 }
 
-// Runs what sends a tree; when the host's side of it fails, the agent is made to take its part back.
-template <typename Body> auto upload(TreeUpload& to, Body body) {
-    try {
-        return body();
-    } catch (...) {
-        to.abandon();
-        throw;
-    }
+std::string put_request(const PutOptions& options) {
+    return agent::encode(agent::PutMessage{options.target, options.source_name, options.target_must_be_directory, options.make_parents,
+                                           options.max_file});
 }
 
 } // namespace
@@ -54,10 +50,9 @@ TransferStats put_tree(const Link& link, const std::string& source_path, const P
     TreeReadOptions read_options;
     read_options.max_file = options.max_file;
     read_options.exclude = exclude_matcher(options.exclude);
-    const std::string request = agent::encode(agent::PutMessage{options.target, options.source_name, options.target_must_be_directory,
-                                                                options.make_parents, options.max_file});
-    agent::FramedStream connection = open_connection(link, Operation::put_tree, request);
-    TreeUpload to(connection);
+    auto [connection, version] = open_tree_connection(link, Operation::put_tree, [&](std::uint32_t) { return put_request(options); });
+    read_options.links_and_xattrs = version >= agent::k_rich_trees_version;
+    TreeUpload to(connection, options.progress);
     return upload(to, [&] {
         const TreeCounts read = read_tree(std::move(source), read_options, to.encoder());
         to.finish();
@@ -84,12 +79,26 @@ TransferStats get_tree(const Link& link, const GetOptions& options) {
     if (!means_contents(options.source)) request.source_name = base_name(options.source);
     InterruptWatch interrupts;
     const std::string message = agent::encode(agent::GetMessage{options.source, options.max_file, options.follow_link});
-    agent::FramedStream connection = open_connection(link, Operation::get_tree, message);
+    auto [connection, version] = open_tree_connection(link, Operation::get_tree, [&](std::uint32_t) { return message; });
     TreeWriter writer([&](TreeType root) { return resolve_tree_target(base, request, root); }, k_host_mode_mask);
     TreeDecoder decoder(true, options.max_file);
-    const auto done = download_tree(connection, decoder, writer, interrupts);
-    const TreeCounts made = writer.publish();
+    const auto done = download_tree(connection, decoder, writer, interrupts, options.progress);
+    const TreeCounts made = writer.publish(options.inspect);
     return {made.files, made.bytes, done.skipped};
+}
+
+TransferStats copy_tree(const Link& from, const Link& to, const RelayOptions& options) {
+    TreeConnection target = open_tree_connection(to, Operation::put_tree, [&](std::uint32_t) { return put_request(options.put); });
+    const std::string message = agent::encode(agent::GetMessage{options.source, options.put.max_file, options.follow_link});
+    TreeConnection source = open_tree_connection(from, Operation::get_tree, [&](std::uint32_t) { return message; }, target.version);
+    TreeUpload out(target.stream, options.put.progress);
+    return upload(out, [&] {
+        TreeDecoder decoder(true, options.put.max_file);
+        TreeRelay relay(out.encoder());
+        const auto done = download_tree(source.stream, decoder, relay, out.interrupts());
+        out.finish();
+        return TransferStats{relay.counts().files, relay.counts().bytes, done.skipped};
+    });
 }
 
 } // namespace sandbox::channel

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <poll.h>
 
 namespace sandbox::channel {
 namespace {
@@ -65,12 +67,13 @@ Error remote_error(std::string_view payload) {
     return {code == k_remote_codes.end() ? ErrorCode::failed : *code, text};
 }
 
-TreeUpload::TreeUpload(agent::FramedStream& connection)
-    : m_connection(connection), m_encoder([this](std::string_view chunk) { send_chunk(chunk); }) {}
+TreeUpload::TreeUpload(agent::FramedStream& connection, Progress progress)
+    : m_connection(connection), m_progress(std::move(progress)), m_encoder([this](std::string_view chunk) { send_chunk(chunk); }) {}
 
 void TreeUpload::send_chunk(std::string_view chunk) {
     write(agent::frame_header(FrameType::data, chunk.size()));
     write(chunk);
+    if (m_progress) m_progress(chunk.size());
 }
 
 void TreeUpload::write(std::string_view bytes) {
@@ -83,6 +86,16 @@ void TreeUpload::write(std::string_view bytes) {
             explain_end();
         }
         bytes.remove_prefix(piece.size());
+    }
+}
+
+void TreeUpload::wait_for_input(int fd) {
+    for (;;) {
+        pollfd watched[3] = {{fd, POLLIN, 0}, {m_connection.fd(), POLLIN, 0}, {m_interrupts.fd(), POLLIN, 0}};
+        if (::poll(watched, 3, -1) < 0 && errno != EINTR) throw errno_error("cannot wait for the input");
+        if (watched[2].revents != 0) m_interrupts.check();
+        if (watched[1].revents != 0) explain_end();
+        if (watched[0].revents != 0) return;
     }
 }
 
@@ -118,13 +131,15 @@ void TreeUpload::abandon() noexcept {
 }
 
 agent::DoneMessage download_tree(agent::FramedStream& connection, TreeDecoder& decoder, TreeVisitor& visitor,
-                                 InterruptWatch& interrupts) {
+                                 InterruptWatch& interrupts, const Progress& progress) {
     try {
         for (;;) {
             const FrameView frame = next_frame(connection, interrupts);
             if (frame.type != FrameType::data) throw broken_protocol("unexpected frame");
             if (frame.payload.empty()) break;
+            const std::size_t size = frame.payload.size();
             decoder.feed(frame.payload, visitor);
+            if (progress) progress(size);
         }
         decoder.finish();
         return expect_done(connection, interrupts);

@@ -6,6 +6,7 @@
 
 #include "agent/files_messages.hpp"
 #include "agent/wire.hpp"
+#include "channel/agent_client.hpp"
 #include "channel/tree_wait.hpp"
 #include "util/error.hpp"
 #include "util/tree_record.hpp"
@@ -17,8 +18,11 @@ namespace sandbox::channel {
 // Sends records; whatever the agent says meanwhile ends it.
 class TreeUpload {
   public:
-    explicit TreeUpload(agent::FramedStream& connection);
+    explicit TreeUpload(agent::FramedStream& connection, Progress progress = {});
     TreeEncoder& encoder() { return m_encoder; }
+    InterruptWatch& interrupts() { return m_interrupts; }
+    // Waits until `fd`, where the tree comes from, can be read. Throws interrupted, and what the agent says meanwhile.
+    void wait_for_input(int fd);
     // Ends the tree and waits until the agent has applied it.
     agent::DoneMessage finish();
     // Ends the connection in the middle, and waits a moment for the agent to have taken back what it staged.
@@ -29,13 +33,24 @@ class TreeUpload {
     void write(std::string_view bytes);
     [[noreturn]] void explain_end();
     agent::FramedStream& m_connection;
+    Progress m_progress;
     InterruptWatch m_interrupts;
     TreeEncoder m_encoder;
 };
 
+// Runs what sends a tree; when the host's side of it fails, the agent is made to take its part back.
+template <typename Body> auto upload(TreeUpload& to, Body body) {
+    try {
+        return body();
+    } catch (...) {
+        to.abandon();
+        throw;
+    }
+}
+
 // Feeds the records that come to a visitor, up to their end, and returns what the agent says of them.
 agent::DoneMessage download_tree(agent::FramedStream& connection, TreeDecoder& decoder, TreeVisitor& visitor,
-                                 InterruptWatch& interrupts);
+                                 InterruptWatch& interrupts, const Progress& progress = {});
 
 // The Error that a `failure` frame stands for. Codes that only a host can mean become `failed`.
 Error remote_error(std::string_view payload);

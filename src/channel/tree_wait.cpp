@@ -48,4 +48,13 @@ Ready wait_for(agent::FramedStream& connection, Wanted wanted, InterruptWatch& i
     }
 }
 
+void wait_writable_or_interrupted(int fd, InterruptWatch& interrupts) {
+    for (;;) {
+        pollfd watched[2] = {{fd, POLLOUT, 0}, {interrupts.fd(), POLLIN, 0}};
+        if (::poll(watched, 2, -1) < 0 && errno != EINTR) throw errno_error("cannot wait for the output's reader");
+        if (watched[1].revents != 0) interrupts.check();
+        if (watched[0].revents != 0) return;
+    }
+}
+
 } // namespace sandbox::channel

@@ -28,6 +28,9 @@ class InterruptWatch {
     Fd m_signals;
 };
 
+// Waits until `fd`, which is no connection, can be written to. Throws interrupted.
+void wait_writable_or_interrupted(int fd, InterruptWatch& interrupts);
+
 enum class Wanted { readable, writable };
 enum class Ready { readable, writable, timed_out };
 // Waits until the connection is readable, or writable if that is wanted; readable wins where it is both, and end of stream

@@ -44,6 +44,7 @@ void EntryWriter::open_parent(const std::string& path) {
 
 void EntryWriter::on_record(const TreeRecord& record) {
     m_record = record;
+    if (record.type == TreeType::hard_link) throw Error(ErrorCode::protocol_error, "malformed entries: a hard link stands alone");
     open_parent(record.path);
     if (record.type == TreeType::directory) return make_directory(record);
     ++m_counts.files;

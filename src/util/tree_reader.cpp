@@ -4,12 +4,19 @@
 #include "util/error.hpp"
 #include "util/text.hpp"
 #include "util/tree_walk.hpp"
+#include "util/tree_writer.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <fcntl.h>
+#include <linux/limits.h>
+#include <map>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace sandbox {
 namespace {
@@ -29,6 +36,34 @@ TreeRecord record_of(const struct stat& info, TreeType type, std::uint32_t mode_
     record.mtime_nanoseconds = static_cast<std::uint32_t>(info.st_mtim.tv_nsec);
     if (type == TreeType::file) record.size = static_cast<std::uint64_t>(info.st_size);
     return record;
+}
+
+// The user's own attributes of an open file or directory; security.capability and the like stay behind.
+std::vector<TreeXattr> read_xattrs(int fd, std::string_view shown) {
+    std::string names(256, '\0');
+    ssize_t length = ::flistxattr(fd, names.data(), names.size());
+    while (length < 0 && errno == ERANGE && names.size() < k_tree_max_xattrs) {
+        names.resize(names.size() * 4);
+        length = ::flistxattr(fd, names.data(), names.size());
+    }
+    if (length < 0 && (errno == EOPNOTSUPP || errno == ENOSYS)) return {};
+    if (length < 0) throw path_error("cannot read the extended attributes of", shown);
+    std::vector<TreeXattr> found;
+    std::size_t total = 0;
+    for (std::size_t at = 0; at < static_cast<std::size_t>(length);) {
+        const std::string name = names.c_str() + at;
+        at += name.size() + 1;
+        if (!is_carried_xattr(name)) continue;
+        std::string value(XATTR_SIZE_MAX, '\0');
+        const ssize_t size = ::fgetxattr(fd, name.c_str(), value.data(), value.size());
+        if (size < 0 && errno == ENODATA) continue; // removed since it was listed
+        if (size < 0) throw path_error("cannot read the extended attributes of", shown);
+        value.resize(static_cast<std::size_t>(size));
+        total += name.size() + value.size() + 8; // with both lengths, as the stream bounds it
+        if (total > k_tree_max_xattrs) throw Error(ErrorCode::limit_exceeded, quoted(shown) + " has too many extended attributes");
+        found.push_back({name, std::move(value)});
+    }
+    return found;
 }
 
 std::string read_link(int directory, const std::string& name, std::string_view shown) {
@@ -141,7 +176,8 @@ class TreeReader final : public TreeWalk {
     bool visit(int directory, const std::string& name, unsigned format) override {
         std::string path = path_of(name);
         if (m_options.exclude && m_options.exclude(path, format == S_IFDIR)) return false;
-        if (format == S_IFDIR) return true;
+        // An unfinished copy is part of no tree; and one into the directory that is read would not end.
+        if (format == S_IFDIR) return !is_staging_name(name);
         if (format == S_IFREG) send_file(directory, name, std::move(path));
         else if (format == S_IFLNK) send_link(directory, name, std::move(path));
         else if (format == S_IFSOCK || format == S_IFIFO) ++counts.skipped;
@@ -157,6 +193,7 @@ class TreeReader final : public TreeWalk {
         if (!child || ::fstat(child.get(), &info) != 0) throw path_error("cannot read directory", shown(path));
         TreeRecord record = record_of(info, TreeType::directory, m_options.mode_mask);
         record.path = path;
+        if (m_options.links_and_xattrs) record.xattrs = read_xattrs(child.get(), shown(path));
         m_out.record(record);
         return child;
     }
@@ -182,7 +219,22 @@ class TreeReader final : public TreeWalk {
         if (!S_ISREG(info.st_mode)) throw Error(ErrorCode::failed, quoted(shown(path)) + " was replaced while it was copied");
         TreeRecord record = record_of(info, TreeType::file, m_options.mode_mask);
         record.path = std::move(path);
+        if (send_hard_link(info, record)) return;
+        if (m_options.links_and_xattrs) record.xattrs = read_xattrs(file.get(), shown(record.path));
         read_file(file.get(), record, static_cast<std::uint64_t>(info.st_blocks), record.path);
+    }
+
+    // The second and later names of a file go as links to the first one.
+    bool send_hard_link(const struct stat& info, TreeRecord& record) {
+        if (info.st_nlink < 2 || !m_options.links_and_xattrs) return false;
+        const auto [first, is_new] = m_linked.try_emplace({info.st_dev, info.st_ino}, record.path);
+        if (is_new) return false;
+        record.type = TreeType::hard_link;
+        record.link = first->second;
+        record.size = 0;
+        m_out.record(record);
+        ++counts.files;
+        return true;
     }
 
     void send_link(int directory, const std::string& name, std::string path) {
@@ -202,6 +254,7 @@ class TreeReader final : public TreeWalk {
     TreeEncoder& m_out;
     FileReader m_files;
     std::string m_name;
+    std::map<std::pair<dev_t, ino_t>, std::string> m_linked; // paths of files with more than one name
 };
 
 } // namespace
@@ -237,6 +290,7 @@ TreeSource open_tree_source(const PathBase& base, const std::string& path, bool 
 TreeCounts read_tree(TreeSource source, const TreeReadOptions& options, TreeEncoder& out) {
     TreeReader reader(options, out, source.name);
     source.root.mode &= options.mode_mask;
+    if (options.links_and_xattrs && source.type != TreeType::symlink) source.root.xattrs = read_xattrs(source.fd.get(), source.name);
     if (source.type == TreeType::file) {
         struct stat info {};
         if (::fstat(source.fd.get(), &info) != 0) throw path_error("cannot read", source.name);

@@ -31,6 +31,7 @@ TreeSource open_tree_source(const PathBase& base, const std::string& path, bool 
 struct TreeReadOptions {
     std::uint32_t mode_mask = 07777;
     std::optional<std::uint64_t> max_file;
+    bool links_and_xattrs = true; // false for a reader of version 1: a hard link goes as a copy
     // Leaves out what it returns true for (a path relative to the root), a directory with all that is in it.
     std::function<bool(std::string_view path, bool is_directory)> exclude;
 };

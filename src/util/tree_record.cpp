@@ -14,6 +14,9 @@ constexpr std::uint8_t k_version = 1;
 constexpr std::uint16_t k_flag_sparse = 1;
 constexpr std::uint16_t k_flag_default_mode = 2;
 constexpr std::size_t k_extent = 16;
+constexpr std::size_t k_xattr_header = 8;
+constexpr std::string_view k_xattr_prefix = "user.";
+constexpr std::size_t k_max_xattr_name = 255; // XATTR_NAME_MAX
 
 template <typename T> char* put(char* to, T value) {
     for (std::size_t i = 0; i < sizeof(T); ++i) *to++ = static_cast<char>(value >> (8 * i) & 255);
@@ -49,6 +52,11 @@ bool is_safe_tree_path(std::string_view path) {
     return false;
 }
 
+bool is_carried_xattr(std::string_view name) {
+    return name.starts_with(k_xattr_prefix) && name.size() > k_xattr_prefix.size() && name.size() <= k_max_xattr_name &&
+           name.find('\0') == std::string_view::npos;
+}
+
 void throw_file_too_large(std::string_view path, std::uint64_t size, std::uint64_t limit) {
     throw Error(ErrorCode::limit_exceeded, quoted(path) + " has " + std::to_string(size) +
                                                " bytes, more than the limit of " + std::to_string(limit) + " for one file");
@@ -60,6 +68,8 @@ void TreeEncoder::record(const TreeRecord& record) {
     std::uint16_t flags = 0;
     if (record.sparse) flags = static_cast<std::uint16_t>(flags | k_flag_sparse);
     if (record.mode_is_default) flags = static_cast<std::uint16_t>(flags | k_flag_default_mode);
+    std::size_t xattrs_length = 0;
+    for (const auto& xattr : record.xattrs) xattrs_length += k_xattr_header + xattr.name.size() + xattr.value.size();
     char header[k_tree_header];
     char* to = put(header, k_version);
     to = put(to, static_cast<std::uint8_t>(record.type));
@@ -69,11 +79,18 @@ void TreeEncoder::record(const TreeRecord& record) {
     to = put(to, record.mtime_nanoseconds);
     to = put(to, static_cast<std::uint32_t>(record.path.size()));
     to = put(to, static_cast<std::uint32_t>(record.link.size()));
-    to = put(to, std::uint32_t{0}); // keeps the size aligned; room for later
+    to = put(to, static_cast<std::uint32_t>(xattrs_length));
     put(to, record.size);
     bytes({header, sizeof header});
     bytes(record.path);
     bytes(record.link);
+    for (const auto& xattr : record.xattrs) {
+        char lengths[k_xattr_header];
+        put(put(lengths, static_cast<std::uint32_t>(xattr.name.size())), static_cast<std::uint32_t>(xattr.value.size()));
+        bytes({lengths, sizeof lengths});
+        bytes(xattr.name);
+        bytes(xattr.value);
+    }
 }
 
 void TreeEncoder::extent(std::uint64_t offset, std::uint64_t length) {
@@ -144,33 +161,62 @@ void TreeDecoder::take_header() {
     m_record.mtime_seconds = static_cast<std::int64_t>(get<std::uint64_t>(from));
     m_record.mtime_nanoseconds = get<std::uint32_t>(from);
     m_path_length = get<std::uint32_t>(from);
-    const std::size_t link_length = get<std::uint32_t>(from);
-    const auto reserved = get<std::uint32_t>(from);
+    m_link_length = get<std::uint32_t>(from);
+    const std::size_t xattrs_length = get<std::uint32_t>(from);
     m_record.size = get<std::uint64_t>(from);
-    if (reserved != 0 || (flags & ~(k_flag_sparse | k_flag_default_mode)) != 0) malformed("unknown flags");
+    if ((flags & ~(k_flag_sparse | k_flag_default_mode)) != 0) malformed("unknown flags");
     if (m_path_length > k_tree_max_path) malformed("a path is too long");
-    if (link_length > k_tree_max_link) malformed("a link's target is too long");
-    expect(State::names, m_path_length + link_length);
+    if (m_link_length > k_tree_max_path) malformed("a link's target is too long");
+    if (xattrs_length > k_tree_max_xattrs) malformed("too many extended attributes");
+    expect(State::names, m_path_length + m_link_length + xattrs_length);
 }
 
 void TreeDecoder::check_record() const {
     const auto& record = m_record;
-    if (record.type < TreeType::file || record.type > TreeType::symlink) malformed("unknown type");
+    if (record.type < TreeType::file || record.type > TreeType::hard_link) malformed("unknown type");
     if (record.mode > 07777 || record.mtime_nanoseconds >= 1'000'000'000) malformed("mode or time out of range");
     if (record.type != TreeType::file && (record.size != 0 || record.sparse)) malformed("content under something that is no file");
     if (record.size > INT64_MAX) malformed("size out of range");
-    const bool is_link = record.type == TreeType::symlink;
-    if (is_link == record.link.empty() || record.link.find('\0') != std::string::npos) malformed("bad link target");
+    check_link();
+    const bool may_have_xattrs = record.type == TreeType::file || record.type == TreeType::directory;
+    if (!may_have_xattrs && !record.xattrs.empty()) malformed("extended attributes of a link");
     if (m_rooted && !m_any) {
-        if (!record.path.empty()) malformed("it does not start with its root");
+        if (!record.path.empty() || record.type == TreeType::hard_link) malformed("it does not start with its root");
     } else if (!is_safe_tree_path(record.path)) {
         malformed("unsafe path " + quoted(std::string_view(record.path).substr(0, 256)));
     }
 }
 
+void TreeDecoder::check_link() const {
+    const std::string& link = m_record.link;
+    if (m_record.type == TreeType::hard_link) {
+        // Each stands in a tree; entries that stand alone have no others to be links to.
+        if (!m_rooted || !is_safe_tree_path(link)) malformed("bad hard link");
+        return;
+    }
+    const bool is_link = m_record.type == TreeType::symlink;
+    if (is_link == link.empty() || link.size() > k_tree_max_link || link.find('\0') != std::string::npos) malformed("bad link target");
+}
+
+void TreeDecoder::take_xattrs(std::string_view block) {
+    while (!block.empty()) {
+        if (block.size() < k_xattr_header) malformed("a cut extended attribute");
+        const char* from = block.data();
+        const std::size_t name_length = get<std::uint32_t>(from);
+        const std::size_t value_length = get<std::uint32_t>(from);
+        block.remove_prefix(k_xattr_header);
+        if (name_length > block.size() || value_length > block.size() - name_length) malformed("a cut extended attribute");
+        const std::string_view name = block.substr(0, name_length);
+        if (!is_carried_xattr(name)) malformed("an extended attribute that is not carried");
+        m_record.xattrs.push_back({std::string(name), std::string(block.substr(name_length, value_length))});
+        block.remove_prefix(name_length + value_length);
+    }
+}
+
 void TreeDecoder::take_names(TreeVisitor& visitor) {
     m_record.path = m_gathered.substr(0, m_path_length);
-    m_record.link = m_gathered.substr(m_path_length);
+    m_record.link = m_gathered.substr(m_path_length, m_link_length);
+    take_xattrs(std::string_view(m_gathered).substr(m_path_length + m_link_length));
     check_record();
     m_any = true;
     if (m_max_file && m_record.size > *m_max_file) throw_file_too_large(m_record.path, m_record.size, *m_max_file);

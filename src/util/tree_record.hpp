@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file tree as a byte stream: one record a file, directory or link, parents before what is in them. A record is
 //
-//   u8 version | u8 type | u16 flags | u32 mode | i64 mtime s | u32 mtime ns | u32 path length | u32 link length | u32 0 | u64 size
+//   u8 version | u8 type | u16 flags | u32 mode | i64 mtime s | u32 mtime ns | u32 path length | u32 link length |
+//   u32 xattrs length | u64 size
 //
-// (little endian), the path, the link's target, then a file's content: `size` bytes, or, for a sparse file, extents of
-// u64 offset | u64 length | bytes up to one at `size` of length 0. Paths are relative to the root; the root's own is empty.
+// (little endian), the path, the link's target, the xattrs (each u32 name length | u32 value length | name | value), then a
+// file's content: `size` bytes, or, for a sparse file, extents of u64 offset | u64 length | bytes up to one at `size` of length 0.
+// Paths are relative to the root; the root's own is empty. A hard link's target is the path of a file that came before it. Hard
+// links and xattrs are of protocol version 2: an agent of version 1 must not be sent any.
 //
 //   TreeEncoder out([&](std::string_view chunk) { send(chunk); });   TreeDecoder in; in.feed(chunk, visitor);
 #pragma once
@@ -17,17 +20,24 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sandbox {
 
 inline constexpr std::size_t k_tree_max_path = 64 << 10;
 inline constexpr std::size_t k_tree_max_link = 4095; // what symlink(2) takes
 inline constexpr std::size_t k_tree_max_name = 255;
+inline constexpr std::size_t k_tree_max_xattrs = 1 << 20; // of one entry, names and values; most file systems keep far less
 inline constexpr std::size_t k_tree_max_depth = 4096;
 inline constexpr std::size_t k_tree_chunk = 256 << 10;
 inline constexpr std::size_t k_tree_header = 40;
 
-enum class TreeType : std::uint8_t { file = 1, directory, symlink };
+enum class TreeType : std::uint8_t { file = 1, directory, symlink, hard_link };
+
+struct TreeXattr {
+    std::string name; // "user." and more
+    std::string value;
+};
 
 struct TreeRecord {
     TreeType type = TreeType::file;
@@ -38,11 +48,14 @@ struct TreeRecord {
     std::uint32_t mtime_nanoseconds = 0;
     std::uint64_t size = 0; // files only
     std::string path;
-    std::string link; // symlinks only
+    std::string link; // a symlink's target, or the path of the file that a hard link is another name of
+    std::vector<TreeXattr> xattrs; // of files and directories
 };
 
 // Whether a path from a stream may be used below a root: relative, no empty, "." or ".." component, no NUL, within the limits.
 bool is_safe_tree_path(std::string_view path);
+// Whether an extended attribute is one that copies carry: user.*, and none that means anything to the kernel (security.*).
+bool is_carried_xattr(std::string_view name);
 
 struct TreeCounts {
     std::uint64_t files = 0; // everything that is not a directory
@@ -96,6 +109,8 @@ class TreeDecoder {
     void take_extent(TreeVisitor& visitor);
     void take_data(std::string_view& bytes, TreeVisitor& visitor);
     void check_record() const;
+    void check_link() const;
+    void take_xattrs(std::string_view block);
     void expect(State state, std::size_t bytes);
 
     bool m_rooted;
@@ -106,6 +121,7 @@ class TreeDecoder {
     std::string m_gathered;
     TreeRecord m_record;
     std::size_t m_path_length = 0;
+    std::size_t m_link_length = 0;
     std::uint64_t m_offset = 0;
     std::uint64_t m_left = 0;
 };

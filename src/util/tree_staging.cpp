@@ -22,11 +22,6 @@ constexpr std::size_t k_max_swept = 16;
 constexpr std::size_t k_max_listed = 100'000;
 constexpr int k_max_attempts = 8;
 
-bool is_staging_name(std::string_view name) {
-    if (!name.starts_with(k_prefix) || name.size() != k_prefix.size() + 2 * k_random_bytes) return false;
-    return name.find_first_not_of("0123456789abcdef", k_prefix.size()) == std::string_view::npos;
-}
-
 bool is_at(int directory, int parent, const std::string& name) {
     struct stat opened {};
     struct stat named {};
@@ -71,6 +66,11 @@ void sweep_abandoned(int parent) noexcept {
 }
 
 } // namespace
+
+bool is_staging_name(std::string_view name) {
+    if (!name.starts_with(k_prefix) || name.size() != k_prefix.size() + 2 * k_random_bytes) return false;
+    return name.find_first_not_of("0123456789abcdef", k_prefix.size()) == std::string_view::npos;
+}
 
 StagingDirectory::StagingDirectory(int parent) : m_parent(::openat(parent, ".", O_PATH | O_DIRECTORY | O_CLOEXEC)) {
     if (!m_parent) throw errno_error("cannot open the target's directory");

@@ -286,7 +286,8 @@ def test_colons(shared, session, tmp_path):
     assert (tmp_path / "back:again").read_text() == "colon"
     shared.fails(3, "cp", "nosuch:/x", ".", cwd=tmp_path)
     shared.fails(2, "cp", "./a:b", "./c", cwd=tmp_path)
-    shared.fails(2, "cp", f"{session}:a", f"{session}:b")
+    shared.run("cp", f"{session}:a:b", f"{session}:c:d")
+    assert shared.run("exec", session, "cat", "c:d").text == "colon"
 
 
 def test_tmpfs_and_read_only_root(sb, tmp_path):

@@ -26,12 +26,15 @@ class Checker final : public TreeVisitor {
     void on_record(const TreeRecord& record) override {
         require(!m_in_file);
         require(record.path.empty() ? m_rooted && seen.empty() : is_safe_tree_path(record.path));
-        require(record.mode <= 07777 && record.link.size() <= k_tree_max_link);
+        require(record.mode <= 07777);
+        check_link(record);
+        check_xattrs(record);
         require(record.type == TreeType::file || record.size == 0);
         m_in_file = record.type == TreeType::file;
         m_size = record.size;
         m_end = 0;
         seen += "R" + record.path + record.link;
+        for (const auto& xattr : record.xattrs) seen += xattr.name + "=" + xattr.value;
     }
     void on_data(std::uint64_t offset, std::string_view bytes) override {
         require(m_in_file && offset >= m_end && offset <= m_size && bytes.size() <= m_size - offset);
@@ -45,6 +48,20 @@ class Checker final : public TreeVisitor {
     }
 
   private:
+    void check_link(const TreeRecord& record) const {
+        if (record.type == TreeType::hard_link) require(m_rooted && !seen.empty() && is_safe_tree_path(record.link));
+        else require(record.link.size() <= k_tree_max_link && (record.type == TreeType::symlink) == !record.link.empty());
+    }
+    static void check_xattrs(const TreeRecord& record) {
+        require(record.xattrs.empty() || record.type == TreeType::file || record.type == TreeType::directory);
+        std::size_t total = 0;
+        for (const auto& xattr : record.xattrs) {
+            require(xattr.name.starts_with("user.") && xattr.name.find('\0') == std::string::npos);
+            total += xattr.name.size() + xattr.value.size();
+        }
+        require(total <= k_tree_max_xattrs);
+    }
+
     bool m_rooted;
     bool m_in_file = false;
     std::uint64_t m_size = 0;

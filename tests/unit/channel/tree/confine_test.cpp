@@ -36,7 +36,8 @@ struct Confined : Fixture {
         const auto frame = connection.read_frame();
         agent::SessionContext context;
         context.workdir = workdir;
-        agent::run_file_worker(connection, agent::decode_open(frame->payload).operation, context);
+        const agent::OpenMessage open = agent::decode_open(frame->payload);
+        agent::run_file_worker(connection, open.operation, open.version, context);
     }};
     bool has_openat2 = true;
 

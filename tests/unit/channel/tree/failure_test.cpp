@@ -157,7 +157,7 @@ TEST_CASE_FIXTURE(Fixture, "a client that goes away in the middle leaves nothing
     }
     agent::SessionContext context;
     context.workdir = workdir;
-    CHECK(agent::run_file_worker(server, agent::Operation::put_tree, context) == 1);
+    CHECK(agent::run_file_worker(server, agent::Operation::put_tree, agent::k_protocol_version, context) == 1);
     CHECK(describe(workdir, false) == " 16877\n");
 }
 
@@ -221,7 +221,7 @@ TEST_CASE_FIXTURE(Fixture, "a file that shrinks while it is read fails the copy,
         write_all(file.get(), std::string(1 << 20, 'b'));
         agent::SessionContext context;
         context.workdir = workdir;
-        agent::run_file_worker(connection, agent::Operation::put_tree, context);
+        agent::run_file_worker(connection, agent::Operation::put_tree, agent::k_protocol_version, context);
     });
     CHECK(channel::put_tree(growing.link(), path, options).bytes == 4 << 20);
     CHECK(stat_of(workdir + "/x").st_size == 4 << 20);

@@ -20,6 +20,7 @@ channel::Link Peer::link() {
         m_threads.emplace_back([this, fd = ends[1]] {
             agent::FramedStream connection(std::make_unique<SocketStream>(Fd(fd)));
             agent::HelloMessage hello;
+            hello.version = version;
             hello.nonce = std::string(32, 'n');
             connection.write(agent::encode(hello));
             m_serve(connection);
@@ -40,7 +41,8 @@ Fixture::Fixture()
           if (!frame) return;
           agent::SessionContext context;
           context.workdir = workdir;
-          agent::run_file_worker(connection, agent::decode_open(frame->payload).operation, context);
+          const agent::OpenMessage open = agent::decode_open(frame->payload);
+          agent::run_file_worker(connection, open.operation, open.version, context);
       }) {
     for (const auto& path : {host, workdir, outside}) make_directories(path, 0755);
 }

@@ -28,6 +28,7 @@ class Peer {
     ~Peer() { join(); }
     channel::Link link();
     void join();
+    std::uint32_t version = agent::k_protocol_version; // what its hello says
 
   private:
     Serve m_serve;

@@ -30,10 +30,11 @@ std::string encode(const Steps& steps) {
         record.type = step.type;
         record.mode = 0755;
         record.path = step.path;
-        if (step.type == TreeType::symlink) record.link = step.content;
+        const bool is_link = step.type == TreeType::symlink || step.type == TreeType::hard_link;
+        if (is_link) record.link = step.content;
         else record.size = step.content.size();
         encoder.record(record);
-        if (step.type != TreeType::symlink) encoder.bytes(step.content);
+        if (!is_link) encoder.bytes(step.content);
     }
     encoder.flush();
     return bytes;
@@ -53,6 +54,7 @@ void extract(const std::string& directory, std::string_view bytes, std::size_t p
 constexpr auto k_dir = TreeType::directory;
 constexpr auto k_file = TreeType::file;
 constexpr auto k_link = TreeType::symlink;
+constexpr auto k_hard = TreeType::hard_link;
 
 const Step k_root{k_dir, "", ""};
 
@@ -93,7 +95,16 @@ TEST_CASE("a hostile tree is refused and touches nothing") {
         {k_root, {k_link, "l", ""}},
         {k_root, {k_link, "l", std::string(4096, 'l')}},
         {k_root, {k_dir, "d", "content"}},
-        {k_root, {static_cast<TreeType>(4), "hard", "../../x"}},
+        {k_root, {k_hard, "hard", "../../x"}},
+        {k_root, {k_hard, "hard", outside + "/precious"}},
+        {k_root, {k_hard, "hard", ""}},
+        {k_root, {k_dir, "d", ""}, {k_hard, "hard", "d"}},
+        {k_root, {k_hard, "hard", "later"}, {k_file, "later", "x"}},
+        {k_root, {k_link, "l", outside + "/precious"}, {k_hard, "hard", "l"}},
+        {k_root, {k_link, "l", outside}, {k_hard, "hard", "l/precious"}},
+        {k_root, {k_file, "a", "1"}, {k_file, "b", "2"}, {k_hard, "b", "a"}},
+        {{k_hard, "", "a"}},
+        {k_root, {static_cast<TreeType>(5), "five", ""}},
         {k_root, {static_cast<TreeType>(0), "zero", ""}},
         {},
     };

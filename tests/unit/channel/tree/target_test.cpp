@@ -225,7 +225,8 @@ TEST_CASE_FIXTURE(Fixture, "an ordinary user: owner, read-only directories, miss
         const auto frame = connection.read_frame();
         agent::SessionContext context;
         context.workdir = workdir;
-        agent::run_file_worker(connection, agent::decode_open(frame->payload).operation, context);
+        const agent::OpenMessage open = agent::decode_open(frame->payload);
+        agent::run_file_worker(connection, open.operation, open.version, context);
     });
     channel::PutOptions options;
     options.target = "in";

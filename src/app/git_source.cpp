@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/git_source.hpp"
+
+#include "util/error.hpp"
+#include "util/process.hpp"
+#include "util/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <unistd.h>
+
+namespace sandbox::app {
+namespace {
+
+using domain::Seed;
+
+constexpr Milliseconds k_glance{100};
+constexpr std::size_t k_max_complaint = 2000;
+
+// What ties git to a repository that sandbox happens to be called in, from a hook for instance (git rev-parse --local-env-vars).
+constexpr std::array<std::string_view, 15> k_local_variables{
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES=", "GIT_CONFIG=",           "GIT_CONFIG_PARAMETERS=", "GIT_CONFIG_COUNT=", "GIT_OBJECT_DIRECTORY=",
+    "GIT_DIR=",                          "GIT_WORK_TREE=",        "GIT_IMPLICIT_WORK_TREE=", "GIT_GRAFT_FILE=",  "GIT_INDEX_FILE=",
+    "GIT_NO_REPLACE_OBJECTS=",           "GIT_REPLACE_REF_BASE=", "GIT_PREFIX=",            "GIT_SHALLOW_FILE=", "GIT_COMMON_DIR="};
+
+std::vector<std::string> environment() {
+    std::vector<std::string> kept;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        const std::string_view text = *variable;
+        const bool is_local = std::any_of(k_local_variables.begin(), k_local_variables.end(), [&](std::string_view name) { return text.starts_with(name); });
+        const bool is_ours = text.starts_with("GIT_TERMINAL_PROMPT=") || text.starts_with("GIT_ALLOW_PROTOCOL=");
+        if (!is_local && !is_ours) kept.emplace_back(text);
+    }
+    kept.emplace_back("GIT_TERMINAL_PROMPT=0");
+    kept.emplace_back("GIT_ALLOW_PROTOCOL=file:https:ssh");
+    if (::getenv("GIT_SSH_COMMAND") == nullptr && ::getenv("GIT_SSH") == nullptr) kept.emplace_back("GIT_SSH_COMMAND=ssh -o BatchMode=yes");
+    return kept;
+}
+
+bool is_object_id(std::string_view ref) {
+    return (ref.size() == 40 || ref.size() == 64) && ref.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+}
+
+// "user:password@" of a URL, as far as it may be a secret: an ssh URL's user is none, an https URL's may be a token.
+std::string_view credentials_in(std::string_view url) {
+    const auto scheme = url.find("://");
+    if (scheme == std::string_view::npos) return {};
+    const auto start = scheme + 3;
+    const auto at = url.substr(0, url.find('/', start)).rfind('@');
+    if (at == std::string_view::npos || at < start) return {};
+    const std::string_view found = url.substr(start, at + 1 - start);
+    if (!url.starts_with("ssh://")) return found;
+    const auto colon = found.find(':');
+    return colon == std::string_view::npos ? std::string_view() : found.substr(colon, found.size() - colon - 1);
+}
+
+std::string without(std::string text, std::string_view secret) {
+    if (secret.empty()) return text;
+    for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret)) text.erase(at, secret.size());
+    return text;
+}
+
+// One clone at work.
+class Clone {
+  public:
+    Clone(const Seed& seed, const std::string& directory, const std::function<void()>& check)
+        : m_seed(seed), m_is_local(!is_git_url(seed.content)),
+          m_url(m_is_local ? std::filesystem::absolute(seed.content).string() : seed.content), m_directory(directory + "/clone"), m_complaints(directory + "/stderr"), m_check(check) {}
+
+    void make() {
+        if (is_object_id(m_seed.ref)) fetch_commit();
+        else clone_branch();
+        // The session is to be told neither a secret nor a path of the host.
+        if (m_is_local) git({"-C", m_directory, "remote", "remove", "origin"});
+        else git({"-C", m_directory, "remote", "set-url", "origin", without_credentials(m_url)});
+    }
+
+  private:
+    void clone_branch() {
+        std::vector<std::string> words{"clone", "--quiet", "--depth=1", "--no-local", "--no-recurse-submodules", "--template="};
+        if (!m_seed.ref.empty()) words.push_back("--branch=" + m_seed.ref);
+        words.insert(words.end(), {"--", m_url, m_directory});
+        git(words);
+    }
+
+    // clone takes names only.
+    void fetch_commit() {
+        git({"init", "--quiet", "--template=", "--", m_directory});
+        git({"-C", m_directory, "remote", "add", "--", "origin", m_url});
+        git({"-C", m_directory, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "origin", m_seed.ref});
+        git({"-C", m_directory, "checkout", "--quiet", "--detach", "FETCH_HEAD"});
+    }
+
+    void git(const std::vector<std::string>& words) {
+        const Fd complaints(::open(m_complaints.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+        if (!complaints) throw errno_error("cannot make a temporary file");
+        SpawnOptions options;
+        options.argv = {"git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false"};
+        options.argv.insert(options.argv.end(), words.begin(), words.end());
+        options.env = environment();
+        options.in = Stdio::null();
+        options.out = Stdio::null();
+        options.err = Stdio::descriptor(complaints.get());
+        Child child(options);
+        std::optional<ExitStatus> status;
+        while (!(status = child.wait_for(k_glance))) m_check();
+        if (!status->success()) fail(complaints.get());
+    }
+
+    [[noreturn]] void fail(int complaints) const {
+        std::string text(k_max_complaint, '\0');
+        const ssize_t count = ::pread(complaints, text.data(), text.size(), 0);
+        text.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
+        text = without(std::move(text), credentials_in(m_seed.content));
+        while (text.ends_with('\n')) text.pop_back();
+        std::replace(text.begin(), text.end(), '\n', ' ');
+        throw Error(ErrorCode::failed, "files." + printable(m_seed.path) + ": git cannot clone " + printable(without_credentials(m_seed.content)) +
+                                           (m_seed.ref.empty() ? "" : " at " + printable(m_seed.ref)) + ": " + printable(text))
+            .hint("nobody is asked for a password: a credential helper or an ssh agent has to know it");
+    }
+
+    const Seed& m_seed;
+    bool m_is_local;
+    std::string m_url;
+    std::string m_directory;
+    std::string m_complaints;
+    const std::function<void()>& m_check;
+};
+
+} // namespace
+
+// As git tells them apart: a host ends at a colon that comes before any slash.
+bool is_git_url(const std::string& source) {
+    const auto colon = source.find(':');
+    return colon != std::string::npos && source.substr(0, colon).find('/') == std::string::npos;
+}
+
+std::string without_credentials(const std::string& url) {
+    return without(url, credentials_in(url));
+}
+
+GitClones::GitClones(const std::vector<Seed>& seeds, const std::function<void()>& check) {
+    for (const Seed& seed : seeds) {
+        if (seed.kind != Seed::Kind::from_git) continue;
+        const TempDir& directory = m_clones.try_emplace(seed.path).first->second;
+        try {
+            Clone(seed, directory.path(), check).make();
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::command_not_found) throw;
+            throw Error(ErrorCode::failed, "files." + printable(seed.path) + ": fromGit needs git on this machine, and there is none").hint("install git");
+        }
+    }
+}
+
+} // namespace sandbox::app

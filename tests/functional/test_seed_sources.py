@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fromArchive and fromGit: what comes from a tar or a repository of the host, and what may not come with it."""
+import gzip
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+import runner
+
+from test_cp_archive import FILE, HOSTILE, archive
+
+
+def manifest(path, **files):
+    """A manifest in a folder of its own, since host paths are relative to it and may not leave it."""
+    target = pathlib.Path(path) / "sandbox.yaml"
+    target.write_text(json.dumps({"version": 1, "image": runner.BASE, "files": files}))
+    return target
+
+
+def git(folder, *words):
+    env = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "t", "GIT_AUTHOR_EMAIL": "t@t", "GIT_COMMITTER_NAME": "t",
+           "GIT_COMMITTER_EMAIL": "t@t"}
+    return subprocess.run(["git", "-C", folder, *words], check=True, capture_output=True, env=env).stdout.decode().strip()
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """Two commits on main, a branch and a tag at the first; hooks that would leave a mark, and a submodule."""
+    root = tmp_path / "repo"
+    root.mkdir()
+    git(root, "init", "-q", "-b", "main")
+    (root / "file").write_text("first\n")
+    git(root, "add", "file")
+    git(root, "commit", "-qm", "first")
+    git(root, "tag", "v1")
+    git(root, "branch", "side")
+    (root / "file").write_text("second\n")
+    (root / ".gitmodules").write_text(f'[submodule "sub"]\n\tpath = sub\n\turl = {root}\n')
+    git(root, "update-index", "--add", "--cacheinfo", f"160000,{git(root, 'rev-parse', 'v1')},sub")
+    git(root, "add", "file", ".gitmodules")
+    git(root, "commit", "-qm", "second")
+    hooks = tmp_path / "templates/hooks"
+    hooks.mkdir(parents=True)
+    for name in ("post-checkout", "reference-transaction"):
+        (hooks / name).write_text(f"#!/bin/sh\necho ran >>{tmp_path}/hook-ran\n")
+        (hooks / name).chmod(0o755)
+    return root
+
+
+@pytest.mark.parametrize("form", ["tar", "tar.gz", "tar.zst"])
+def test_an_archive_becomes_a_directory(sb, tmp_path, form):
+    source = tmp_path / "src/vendor"
+    (source / "lib").mkdir(parents=True)
+    (source / "lib/a").write_text("a" * 300_000)
+    (source / "tool").write_text("#!/bin/sh\necho ran\n")
+    (source / "tool").chmod(0o750)
+    (source / "link").symlink_to("lib/a")
+    os.link(source / "tool", source / "same")
+    name = f"vendor.{form}"
+    packing = {"tar": [], "tar.gz": ["-z"], "tar.zst": ["--zstd"]}[form]
+    subprocess.run(["tar", "-c", *packing, "-f", tmp_path / name, "-C", source, "."], check=True)
+    session = sb.create("-f", manifest(tmp_path, **{"deps/vendor": {"fromArchive": name}, "deps/vendor/added": "text"}), image=None)
+    lines = sb.sh(session, "cd deps/vendor; wc -c <lib/a; ./same; readlink link; stat -c '%h %a %u' tool; id -u; cat added").lines()
+    assert lines[:3] == ["300000", "ran", "lib/a"] and lines[3] == f"2 750 {lines[4]}" and lines[5] == "text"
+
+
+def test_concatenated_gzip_members_are_one_archive(sb, tmp_path):
+    whole = archive(("a", *FILE), ("b", *FILE))
+    (tmp_path / "v.tgz").write_bytes(gzip.compress(whole[:700]) + gzip.compress(whole[700:]) + bytes(512))
+    session = sb.create("-f", manifest(tmp_path, v={"fromArchive": "v.tgz"}), image=None)
+    assert sb.sh(session, "ls v").lines() == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["parent", "absolute", "through-link", "hard-link-out", "device"])
+def test_a_hostile_archive_makes_no_session(sb, tmp_path, name):
+    (tmp_path / "v.tar").write_bytes(archive(("first", *FILE), *HOSTILE[name]))
+    result = sb.run("create", "-f", manifest(tmp_path, v={"fromArchive": "v.tar"}), status=None)
+    assert result.status != 0 and "files.v" in result.errors and result.out == b""
+    assert sb.sessions() == []
+
+
+def test_a_cut_or_damaged_archive_makes_no_session(sb, tmp_path):
+    whole = gzip.compress(archive(("a", FILE[0], os.urandom(100_000))))
+    for damaged in (whole[:-20], whole[:50_000], whole[:50_000] + bytes(100) + whole[50_100:]):
+        (tmp_path / "v.tgz").write_bytes(damaged)
+        assert "files.v" in sb.fails(1, "create", "-f", manifest(tmp_path, v={"fromArchive": "v.tgz"})).errors
+    assert sb.sessions() == []
+
+
+def test_a_format_that_is_not_read_is_said_before_anything_is_made(sb, tmp_path):
+    (tmp_path / "v.zip").write_bytes(b"PK\x03\x04" + bytes(100))
+    result = sb.fails(2, "create", "--dry-run", "-f", manifest(tmp_path, v={"fromArchive": "v.zip"}))
+    assert "zip" in result.errors and "tar.zst" in result.errors
+    sb.fails(2, "create", "-f", manifest(tmp_path, v={"fromArchive": "missing.tar"}))
+    (tmp_path / "d").mkdir()
+    sb.fails(2, "create", "-f", manifest(tmp_path, v={"fromArchive": "d"}))
+
+
+def test_a_repository_of_this_machine(sb, repository, tmp_path):
+    config = tmp_path / "gitconfig"
+    config.write_text(f"[init]\n\ttemplateDir = {tmp_path}/templates\n[core]\n\thooksPath = {tmp_path}/templates/hooks\n[submodule]\n\trecurse = true\n")
+    env = {"GIT_CONFIG_GLOBAL": str(config), "GIT_DIR": "/nowhere", "GIT_WORK_TREE": "/nowhere"}
+    first, second = git(repository, "rev-parse", "v1"), git(repository, "rev-parse", "main")
+    made = manifest(tmp_path, head={"fromGit": "./repo"}, tag={"fromGit": "repo", "ref": "v1"}, side={"fromGit": "./repo", "ref": "side"},
+                    commit={"fromGit": "./repo", "ref": first})
+    session = sb.create("-f", made, image=None, env=env)
+    assert sb.sh(session, "cat head/file tag/file side/file commit/file; ls -A head/sub").text == "second\nfirst\nfirst\nfirst\n"
+    assert not (tmp_path / "hook-ran").exists()
+    # The .git directory comes along, shallow, without a remote that leads nowhere from inside, and without hooks.
+    sb.run("cp", f"{session}:head", tmp_path / "back")
+    assert git(tmp_path / "back", "rev-parse", "HEAD") == second and git(tmp_path / "back", "remote") == ""
+    assert git(tmp_path / "back", "rev-list", "--count", "HEAD") == "1" and git(tmp_path / "back", "status", "--porcelain") == ""
+    assert not list((tmp_path / "back/.git").glob("hooks/*")) and "hooksPath" not in (tmp_path / "back/.git/config").read_text()
+
+
+def test_a_repository_that_cannot_be_had_makes_no_session(sb, repository, tmp_path):
+    result = sb.fails(1, "create", "-f", manifest(tmp_path, r={"fromGit": "./repo", "ref": "nosuch"}))
+    assert "files.r" in result.errors and "nosuch" in result.errors
+    result = sb.fails(1, "create", "-f", manifest(tmp_path, r={"fromGit": "https://me:s3cret@127.0.0.1:1/r.git"}), timeout=30)
+    assert "127.0.0.1:1/r.git" in result.errors and "s3cret" not in result.errors and "me:" not in result.errors
+    sb.fails(2, "create", "-f", manifest(tmp_path, r={"fromGit": "./missing"}))
+    sb.fails(2, "create", "-f", manifest(tmp_path, r={"fromGit": "ext::sh -c touch% /tmp/x"}))
+    sb.fails(2, "create", "-f", manifest(tmp_path, r={"fromGit": "./repo", "ref": "--upload-pack=/bin/false"}))
+    assert sb.sessions() == []
+
+
+def test_a_repository_led_out_by_a_link_is_refused(sb, repository, tmp_path):
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "r").symlink_to("../repo")
+    (project / "v.tar").symlink_to("../outside.tar")
+    (tmp_path / "outside.tar").write_bytes(archive(("a", *FILE)))
+    assert "--allow-path" in sb.fails(2, "create", "-f", manifest(project, r={"fromGit": "./r"})).errors
+    assert "--allow-path" in sb.fails(2, "create", "-f", manifest(project, v={"fromArchive": "v.tar"})).errors
