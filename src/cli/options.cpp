@@ -13,7 +13,7 @@ const std::vector<Option>& global_options() {
         {"quiet", 0, "", "say nothing but errors"},
         {"verbose", 0, "", "say more about what is done"},
         {"owner", 0, "NAME", "whose sessions are meant (SANDBOX_OWNER; uid:<uid> by default)"},
-        {"engine", 0, "URL", "the engine for new sessions (SANDBOX_ENGINE, then DOCKER_HOST)"},
+        {"engine", 0, "URL", "the engine for new sessions (SANDBOX_ENGINE, then as docker: DOCKER_HOST, its context)"},
         {"state-dir", 0, "DIR", "where the state is kept (SANDBOX_STATE_DIR)"},
         {"no-input", 0, "", "never ask anything (SANDBOX_NO_INPUT)"},
         {"yes", 'y', "", "take every question as answered with yes"},
