@@ -170,7 +170,7 @@ void Creation::make_container() {
     const std::string volume = ensure_agent_volume(m_context, m_engine, m_info, m_manifest.image);
     ContainerParts parts{m_row,     m_manifest, m_store.instance(),
                          volume,    m_listener ? m_listener->mount_directory() : "",
-                         m_seccomp, network_for(m_context, m_engine, m_manifest.network)};
+                         m_seccomp, network_for(m_context, m_engine, m_info.id, m_manifest.network)};
     m_interrupt.check();
     try {
         m_row.container_id = m_engine.create_container(container_spec(parts));

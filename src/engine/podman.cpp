@@ -50,6 +50,8 @@ bool takes_connections(const std::string& socket) {
 
 } // namespace
 
+bool is_podman(std::string_view engine_id) { return engine_id.starts_with("podman:"); }
+
 std::optional<std::string> podman_socket() {
     if (!environment("SANDBOX_NO_PODMAN").empty()) return std::nullopt;
     const std::string runtime = ::geteuid() == 0 ? "/run" : environment("XDG_RUNTIME_DIR");

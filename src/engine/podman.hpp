@@ -8,8 +8,12 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace sandbox::engine {
+
+// Whether an engine's id, as Client::id() gives it, is a Podman's.
+bool is_podman(std::string_view engine_id);
 
 // Where this user's Podman serves: /run/podman/podman.sock for root, else $XDG_RUNTIME_DIR/podman/podman.sock, the paths that
 // systemd's podman.socket has. Absent where there is no program `podman`, and where SANDBOX_NO_PODMAN says not to.
