@@ -10,6 +10,7 @@
 #include "app/sessions.hpp"
 #include "app/teardown.hpp"
 #include "app/workspaces.hpp"
+#include "domain/labels.hpp"
 #include "domain/names.hpp"
 #include "util/random.hpp"
 #include "util/time.hpp"
@@ -41,6 +42,7 @@ class Creation {
     void set_times();
     void make_room();
     void make();
+    void make_ephemeral_workspace();
     void make_workspace();
     void make_container();
     bool uses_socket() const;
@@ -152,8 +154,17 @@ bool Creation::uses_socket() const {
     return m_engine.endpoint().kind == engine::Endpoint::Kind::unix_socket;
 }
 
+// An anonymous volume goes with its container, whoever removes that. Where it would have no labels, nothing could find one
+// that was left (law 2), so there it is made beforehand; after an end from inside it waits for the next create, destroy or gc.
+void Creation::make_ephemeral_workspace() {
+    if (!m_info.drops_volume_labels) return;
+    m_row.volume = m_row.container_name;
+    m_store.update(m_row);
+    m_engine.create_volume(m_row.volume, session_labels(m_row, m_store.instance(), domain::k_role_workspace));
+}
+
 void Creation::make_workspace() {
-    if (m_row.workspace_id.empty()) return;
+    if (m_row.workspace_id.empty()) return make_ephemeral_workspace();
     m_workspace_lock = m_store.lock_workspace(m_row.owner, m_row.workspace_id);
     m_made_workspace = open_workspace(m_context, m_engine, m_info.id, m_manifest, m_row);
     m_store.update(m_row);
@@ -166,7 +177,7 @@ void Creation::make_container() {
     const std::string volume = ensure_agent_volume(m_context, m_engine, m_info, m_manifest.image);
     ContainerParts parts{m_row,     m_manifest, m_store.instance(),
                          volume,    m_listener ? m_listener->mount_directory() : "",
-                         m_seccomp, network_for(m_context, m_engine, m_manifest.network),
+                         m_seccomp, network_for(m_context, m_engine, m_info.id, m_manifest.network),
                          !m_row.workspace_id.empty() && !m_made_workspace};
     m_interrupt.check();
     try {

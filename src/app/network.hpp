@@ -13,6 +13,6 @@
 namespace sandbox::app {
 
 // "none", or the name of our network after making sure it is there. Throws engine_error.
-std::string network_for(Context& context, engine::Client& engine, domain::NetworkMode mode);
+std::string network_for(Context& context, engine::Client& engine, const std::string& engine_id, domain::NetworkMode mode);
 
 } // namespace sandbox::app

@@ -74,7 +74,8 @@ EngineInfo parse_info(std::string_view body) {
     EngineInfo info;
     info.id = text(json, "ID");
     // Podman invents a new ID for each answer; its name and storage directory are what stays.
-    if (field(json, "BuildahVersion").is_string()) info.id = "podman:" + text(json, "Name") + ":" + text(json, "DockerRootDir");
+    info.drops_volume_labels = field(json, "BuildahVersion").is_string();
+    if (info.drops_volume_labels) info.id = "podman:" + text(json, "Name") + ":" + text(json, "DockerRootDir");
     if (info.id.empty()) throw Error(ErrorCode::protocol_error, "an engine without an ID");
     info.version = text(json, "ServerVersion");
     info.system_time = text(json, "SystemTime");

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 #include <poll.h>
-#include <sys/socket.h>
 
 namespace sandbox::engine {
 namespace {
@@ -26,7 +25,7 @@ Error lost() { return Error(ErrorCode::engine_unreachable, "the engine closed th
 
 } // namespace
 
-AttachedStream::AttachedStream(Fd socket, std::string_view first_bytes, Framing framing)
+AttachedStream::AttachedStream(std::unique_ptr<Socket> socket, std::string_view first_bytes, Framing framing)
     : m_socket(std::move(socket)), m_framing(framing) {
     take_in(first_bytes);
 }
@@ -42,7 +41,7 @@ void AttachedStream::take_in(std::string_view bytes) {
 
 void AttachedStream::receive() {
     std::array<char, 65536> bytes;
-    const ssize_t count = ::recv(m_socket.get(), bytes.data(), bytes.size(), 0);
+    const ssize_t count = m_socket->receive(bytes);
     if (count > 0) {
         take_in({bytes.data(), static_cast<std::size_t>(count)});
     } else if (count == 0) {
@@ -59,7 +58,7 @@ std::size_t AttachedStream::read(std::span<char> buffer) {
     if (buffer.empty()) return 0;
     while (waiting() == 0 && !m_ended) {
         receive();
-        if (waiting() == 0 && !m_ended) wait_for(m_socket.get(), POLLIN);
+        if (waiting() == 0 && !m_ended) wait_for(m_socket->fd(), m_socket->wanted(POLLIN));
     }
     const std::size_t count = std::min(buffer.size(), waiting());
     std::memcpy(buffer.data(), m_output.data() + m_given, count);
@@ -69,12 +68,13 @@ std::size_t AttachedStream::read(std::span<char> buffer) {
 
 void AttachedStream::write(std::string_view bytes) {
     while (!bytes.empty()) {
-        const ssize_t count = ::send(m_socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        const ssize_t count = m_socket->send(bytes);
         if (count >= 0) {
             bytes.remove_prefix(static_cast<std::size_t>(count));
         } else if (errno == EAGAIN) {
+            const short wanted = m_socket->wanted(POLLOUT);
             if (waiting() >= k_max_waiting) throw Error(ErrorCode::protocol_error, "an exec sends without reading");
-            wait_for(m_socket.get(), static_cast<short>(m_ended ? POLLOUT : POLLIN | POLLOUT));
+            wait_for(m_socket->fd(), static_cast<short>(m_ended ? wanted : POLLIN | wanted));
             if (!m_ended) receive();
         } else if (errno == EPIPE || errno == ECONNRESET) {
             throw lost();
@@ -84,6 +84,6 @@ void AttachedStream::write(std::string_view bytes) {
     }
 }
 
-void AttachedStream::shutdown_write() { ::shutdown(m_socket.get(), SHUT_WR); }
+void AttachedStream::shutdown_write() { m_socket->shutdown_write(); }
 
 } // namespace sandbox::engine

@@ -6,8 +6,9 @@
 
 #include "engine/client.hpp"
 #include "engine/demultiplexer.hpp"
-#include "util/fd.hpp"
+#include "engine/socket.hpp"
 
+#include <memory>
 #include <string>
 
 namespace sandbox::engine {
@@ -17,8 +18,8 @@ class AttachedStream final : public ExecStream {
     // What comes back is decided by what was asked for (a terminal gives raw bytes), never guessed from the bytes.
     enum class Framing { frames, raw };
 
-    // `first_bytes` came with the header. The socket is non-blocking.
-    AttachedStream(Fd socket, std::string_view first_bytes, Framing framing);
+    // `first_bytes` came with the header.
+    AttachedStream(std::unique_ptr<Socket> socket, std::string_view first_bytes, Framing framing);
 
     // Throws protocol_error for a cut frame, engine_unreachable for a reset connection.
     std::size_t read(std::span<char> buffer) override;
@@ -26,8 +27,8 @@ class AttachedStream final : public ExecStream {
     // protocol_error beyond. A side that is gone is engine_unreachable.
     void write(std::string_view bytes) override;
     void shutdown_write() override;
-    int poll_fd() const override { return m_socket.get(); }
-    bool buffered() const override { return m_given < m_output.size() || m_ended; }
+    int poll_fd() const override { return m_socket->fd(); }
+    bool buffered() const override { return m_given < m_output.size() || m_ended || m_socket->has_pending(); }
     std::string stderr_tail() const override { return m_demultiplexer.stderr_tail(); }
 
   private:
@@ -36,7 +37,7 @@ class AttachedStream final : public ExecStream {
     void receive();
     std::size_t waiting() const { return m_output.size() - m_given; }
 
-    Fd m_socket;
+    std::unique_ptr<Socket> m_socket;
     Framing m_framing;
     Demultiplexer m_demultiplexer;
     std::string m_output;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client of the Docker Engine API over a unix socket or tcp, with a deadline on every connect and header, typed
+// A client of the Docker Engine API over a unix socket, tcp or TLS, with a deadline on every connect and header, typed
 // requests and answers, and "absent" only for a 404 about that very object.
 //
 //   Client engine(Endpoint::resolve(flag_value));
@@ -26,17 +26,25 @@ using Labels = std::map<std::string, std::string>;
 
 // Where an engine listens.
 struct Endpoint {
-    enum class Kind { unix_socket, tcp };
+    enum class Kind { unix_socket, tcp, tls };
     Kind kind = Kind::unix_socket;
     std::string path; // unix: absolute path
-    std::string host; // tcp
+    std::string host; // tcp and tls
     std::uint16_t port = 0;
-    std::string url;  // as shown to people and kept in rows: "unix:///var/run/docker.sock"
+    std::string certificates; // tls: absolute directory of ca.pem, cert.pem and key.pem
+    std::string url; // whole, as kept in rows: "unix:///var/run/docker.sock", "tls://build:2376?certificates=/etc/sandbox/tls"
 
-    // From --engine / SANDBOX_ENGINE, else DOCKER_HOST, else /var/run/docker.sock. Throws usage for a scheme that is
-    // not spoken; never falls back to the local socket from a value that was given.
+    // For messages: the URL without the certificates.
+    std::string address() const;
+    // From --engine / SANDBOX_ENGINE, else DOCKER_HOST, else the docker context of DOCKER_CONTEXT or of config.json, else
+    // /var/run/docker.sock, else $XDG_RUNTIME_DIR/docker.sock, else Podman's socket where that is installed. DOCKER_TLS_VERIFY
+    // makes tcp:// TLS, as for docker. Throws usage for what is not spoken; never falls back to the local socket from a
+    // value that was given.
     static Endpoint resolve(const std::optional<std::string>& flag);
+    // A URL as it stands, whatever the environment says: a row means the same everywhere.
     static Endpoint parse(std::string_view url);
+    // The same where tcp:// means TLS; `certificates` is used unless the URL names its own.
+    static Endpoint parse_for_tls(std::string_view url, const std::string& certificates);
 };
 
 struct Timeouts {
@@ -53,6 +61,7 @@ struct EngineInfo {
     std::string default_runtime;
     std::string cgroup_version; // "1" or "2"
     bool rootless = false;
+    bool drops_volume_labels = false; // of anonymous volumes: Podman
     std::string system_time;    // the engine's clock when it answered, RFC 3339
     std::vector<std::string> warnings; // limits that the engine says it cannot enforce
 };

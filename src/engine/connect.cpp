@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/connect.hpp"
 
+#include "engine/podman.hpp"
 #include "util/error.hpp"
 #include "util/time.hpp"
 
@@ -20,8 +21,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Podman looks through its whole storage before it listens.
+constexpr std::chrono::milliseconds k_podman_start{15000};
+
 Error unreachable(const Endpoint& endpoint, std::string_view why, std::string hint) {
-    return Error(ErrorCode::engine_unreachable, "the engine at " + endpoint.url + ": " + std::string(why))
+    return Error(ErrorCode::engine_unreachable, "the engine at " + endpoint.address() + ": " + std::string(why))
         .hint(std::move(hint));
 }
 
@@ -46,8 +50,8 @@ Error explain(const Endpoint& endpoint, int error_number, std::chrono::milliseco
                            "join the docker group (usermod -aG docker USER, then log in again) or use sudo");
     case ECONNREFUSED:
         return unreachable(endpoint,
-                           endpoint.kind == Endpoint::Kind::tcp ? "nothing listens there"
-                                                                : "nothing listens there, though the socket file exists",
+                           endpoint.kind == Endpoint::Kind::unix_socket ? "nothing listens there, though the socket file exists"
+                                                                        : "nothing listens there",
                            "the engine has stopped or crashed: start it again (systemctl restart docker)");
     case ETIMEDOUT:
     case EAGAIN:
@@ -100,12 +104,22 @@ UnixAddress unix_address(const Endpoint& endpoint) {
     return result;
 }
 
+// The errno of the failure, 0 for success.
+int try_unix(Fd& fd, const UnixAddress& target, std::chrono::milliseconds timeout) {
+    fd.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!fd) throw errno_error("cannot make a socket");
+    return connect_within(fd.get(), reinterpret_cast<const sockaddr*>(&target.address), sizeof target.address,
+                          Clock::now() + timeout);
+}
+
 Fd connect_unix(const Endpoint& endpoint, std::chrono::milliseconds timeout) {
     const UnixAddress target = unix_address(endpoint);
-    Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!fd) throw errno_error("cannot make a socket");
-    const int failure = connect_within(fd.get(), reinterpret_cast<const sockaddr*>(&target.address),
-                                       sizeof target.address, Clock::now() + timeout);
+    Fd fd;
+    int failure = try_unix(fd, target, timeout);
+    if ((failure == ENOENT || failure == ECONNREFUSED) && podman_socket() == endpoint.path) {
+        start_podman(endpoint.path, k_podman_start);
+        failure = try_unix(fd, target, timeout);
+    }
     if (failure != 0) throw explain(endpoint, failure, timeout);
     return fd;
 }
@@ -140,7 +154,7 @@ Fd connect_tcp(const Endpoint& endpoint, std::chrono::milliseconds timeout) {
 } // namespace
 
 Fd connect_to(const Endpoint& endpoint, std::chrono::milliseconds timeout) {
-    return endpoint.kind == Endpoint::Kind::tcp ? connect_tcp(endpoint, timeout) : connect_unix(endpoint, timeout);
+    return endpoint.kind == Endpoint::Kind::unix_socket ? connect_unix(endpoint, timeout) : connect_tcp(endpoint, timeout);
 }
 
 } // namespace sandbox::engine

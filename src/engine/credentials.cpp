@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/credentials.hpp"
 
-#include "engine/json_fields.hpp"
+#include "engine/docker_config_json.hpp"
 #include "engine/requests.hpp"
-#include "util/fs.hpp"
 #include "util/process.hpp"
 #include "util/text.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 
 namespace sandbox::engine {
@@ -18,22 +16,6 @@ namespace {
 constexpr std::string_view k_hub_key = "https://index.docker.io/v1/";
 // A helper may ask a key ring, which may ask a person.
 constexpr Milliseconds k_helper_timeout{60000};
-
-std::string config_path() {
-    const char* directory = std::getenv("DOCKER_CONFIG");
-    if (directory != nullptr && *directory != '\0') return std::string(directory) + "/config.json";
-    const char* home = std::getenv("HOME");
-    return home == nullptr || *home == '\0' ? "" : std::string(home) + "/.docker/config.json";
-}
-
-Json read_config() {
-    const std::string path = config_path();
-    const auto content = path.empty() ? std::nullopt : read_file(path, 4 << 20);
-    if (!content || content->empty()) return Json::object();
-    Json json = Json::parse(*content, nullptr, false);
-    if (json.is_discarded()) throw Error(ErrorCode::usage, path + " is not JSON");
-    return json;
-}
 
 std::string key_of(std::string_view registry) {
     return std::string(registry == "docker.io" ? k_hub_key : registry);
@@ -119,10 +101,8 @@ std::string base64_url(std::string_view bytes) {
 } // namespace
 
 std::string registry_auth_header(std::string_view registry) {
-    const auto found = find_credentials(read_config(), registry);
+    const auto found = find_credentials(read_docker_config(), registry);
     return found ? base64_url(registry_auth_json(*found)) : "";
 }
-
-std::string docker_current_context() { return text(read_config(), "currentContext"); }
 
 } // namespace sandbox::engine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docker's own config file says: credentials for registries, and the current context.
+// Credentials for registries, as docker's own config file says.
 //
 //   const std::string header = registry_auth_header("ghcr.io");   // for X-Registry-Auth; empty: none
 #pragma once
@@ -12,7 +12,5 @@ namespace sandbox::engine {
 // credHelpers, then credsStore, then auths, like docker. Nothing found is no error; a helper that fails is one, and no
 // message holds a secret. Throws usage for a config file that is not JSON.
 std::string registry_auth_header(std::string_view registry);
-// currentContext; empty where there is none.
-std::string docker_current_context();
 
 } // namespace sandbox::engine

@@ -21,6 +21,9 @@ constexpr std::string_view k_image_hint =
 constexpr std::string_view k_login_hint =
     "check the name; if the image is private, log in (docker login) or pull it beforehand";
 
+constexpr std::string_view k_tls_hint =
+    "that port speaks TLS: set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH, or give tls://host:port?certificates=/directory";
+
 struct Meaning {
     std::string_view words; // lower case, as engines write them
     ErrorCode code;
@@ -39,6 +42,7 @@ constexpr std::array k_meanings{
     Meaning{"unauthorized", ErrorCode::image_not_found, k_login_hint},
     Meaning{"port is already allocated", ErrorCode::conflict, k_port_hint},
     Meaning{"address already in use", ErrorCode::conflict, k_port_hint},
+    Meaning{"http request to an https server", ErrorCode::engine_unreachable, k_tls_hint},
     Meaning{"bind source path does not exist", ErrorCode::not_found, ""},
     Meaning{"non-overlapping ipv4 address pool", ErrorCode::no_capacity, "remove networks that nothing uses: docker network prune"},
 };

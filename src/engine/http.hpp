@@ -2,17 +2,18 @@
 // The part of HTTP/1.1 (RFC 9112) that an engine speaks: one connection, one exchange at a time, a deadline on every
 // wait. Written by hand because an attached exec needs the raw socket back, with the bytes that came with the header.
 //
-//   HttpConnection connection(connect_to(endpoint, timeout));
+//   HttpConnection connection(std::make_unique<PlainSocket>(connect_to(endpoint, timeout)));
 //   connection.send(request_head("GET", "/info", "docker", {}), timeout);
 //   const HttpHead head = connection.read_head(timeout);
 //   HttpBody body(connection, head, timeout);
 #pragma once
 
+#include "engine/socket.hpp"
 #include "util/error.hpp"
-#include "util/fd.hpp"
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -50,8 +51,7 @@ class HttpConnection {
   public:
     using Timeout = std::chrono::milliseconds;
 
-    // Takes a connected stream socket and makes it non-blocking.
-    explicit HttpConnection(Fd socket);
+    explicit HttpConnection(std::unique_ptr<Socket> socket) : m_socket(std::move(socket)) {}
 
     // False when the other side has stopped reading: it may have answered early, so read_head is worth a try. Throws
     // engine_unreachable after `silence` without progress.
@@ -74,14 +74,14 @@ class HttpConnection {
 
     // For a hijacked stream: the bytes after the head, and the socket itself.
     std::string take_buffered();
-    Fd take_socket() { return std::move(m_socket); }
+    std::unique_ptr<Socket> take_socket() { return std::move(m_socket); }
 
   private:
     // Appends what is there; false at end of file.
     bool fill(std::chrono::steady_clock::time_point deadline, Timeout stated);
     std::string read_head_text(Timeout deadline, std::chrono::steady_clock::time_point until);
 
-    Fd m_socket;
+    std::unique_ptr<Socket> m_socket;
     std::string m_buffer;
     std::size_t m_used = 0; // bytes of m_buffer that were given out
     bool m_unanswered = true;

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 #include <poll.h>
-#include <sys/socket.h>
 
 namespace sandbox::engine {
 namespace {
@@ -45,15 +44,13 @@ std::size_t end_of_head(std::string_view text, std::size_t from) {
 
 } // namespace
 
-HttpConnection::HttpConnection(Fd socket) : m_socket(std::move(socket)) { set_nonblocking(m_socket.get(), true); }
-
 bool HttpConnection::send(std::string_view bytes, Timeout silence) {
     while (!bytes.empty()) {
-        const ssize_t count = ::send(m_socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        const ssize_t count = m_socket->send(bytes);
         if (count >= 0) {
             bytes.remove_prefix(static_cast<std::size_t>(count));
         } else if (errno == EAGAIN) {
-            wait_for(m_socket.get(), POLLOUT, Clock::now() + silence, silence);
+            wait_for(m_socket->fd(), m_socket->wanted(POLLOUT), Clock::now() + silence, silence);
         } else if (other_side_is_gone(errno)) {
             return false;
         } else if (errno != EINTR) {
@@ -100,14 +97,14 @@ bool HttpConnection::fill(Clock::time_point until, Timeout stated) {
     }
     std::array<char, 16384> bytes;
     for (;;) {
-        const ssize_t count = ::recv(m_socket.get(), bytes.data(), bytes.size(), 0);
+        const ssize_t count = m_socket->receive(bytes);
         if (count > 0) {
             m_unanswered = false;
             m_buffer.append(bytes.data(), static_cast<std::size_t>(count));
             return true;
         }
         if (count == 0 || other_side_is_gone(errno)) return false;
-        if (errno == EAGAIN) wait_for(m_socket.get(), POLLIN, until, stated);
+        if (errno == EAGAIN) wait_for(m_socket->fd(), m_socket->wanted(POLLIN), until, stated);
         else if (errno != EINTR) throw errno_error("cannot read from the engine");
     }
 }
@@ -120,13 +117,13 @@ std::size_t HttpConnection::read(std::span<char> buffer, Timeout silence) {
         return count;
     }
     for (;;) {
-        const ssize_t count = ::recv(m_socket.get(), buffer.data(), buffer.size(), 0);
+        const ssize_t count = m_socket->receive(buffer);
         if (count >= 0) return static_cast<std::size_t>(count);
         if (other_side_is_gone(errno)) {
             m_reset = true;
             return 0;
         }
-        if (errno == EAGAIN) wait_for(m_socket.get(), POLLIN, Clock::now() + silence, silence);
+        if (errno == EAGAIN) wait_for(m_socket->fd(), m_socket->wanted(POLLIN), Clock::now() + silence, silence);
         else if (errno != EINTR) throw errno_error("cannot read from the engine");
     }
 }
@@ -148,9 +145,7 @@ std::optional<std::string> HttpConnection::read_line(std::size_t limit, Timeout 
 }
 
 bool HttpConnection::is_stale() const {
-    if (m_used < m_buffer.size()) return true;
-    pollfd entry{m_socket.get(), POLLIN, 0};
-    return ::poll(&entry, 1, 0) != 0;
+    return m_used < m_buffer.size() || !m_socket->is_quiet();
 }
 
 std::string HttpConnection::take_buffered() {

@@ -2,6 +2,7 @@
 #include "engine/transport.hpp"
 
 #include "engine/connect.hpp"
+#include "engine/tls.hpp"
 #include "util/error.hpp"
 
 #include <array>
@@ -17,7 +18,7 @@ constexpr std::size_t k_upload_chunk = 256 << 10;
 std::string head_of(const Endpoint& endpoint, const Request& request) {
     // dockerd wants a Host, and any will do on a unix socket.
     const std::string host =
-        endpoint.kind == Endpoint::Kind::tcp ? endpoint.url.substr(std::string_view("tcp://").size()) : "docker";
+        endpoint.kind == Endpoint::Kind::unix_socket ? "docker" : endpoint.address().substr(std::string_view("tcp://").size());
     Headers headers = request.headers;
     const bool has_body = !request.body.empty() || request.upload_fd >= 0;
     if (has_body) headers.emplace_back("Content-Type", request.content_type);
@@ -47,13 +48,21 @@ bool upload(HttpConnection& connection, int fd, std::chrono::milliseconds silenc
 } // namespace
 
 Transport::Transport(Endpoint endpoint, Timeouts timeouts) : m_endpoint(std::move(endpoint)), m_timeouts(timeouts) {}
+Transport::~Transport() = default;
 
 Error Transport::located(Error error) const {
     const bool ours = error.code() == ErrorCode::engine_unreachable || error.code() == ErrorCode::protocol_error;
-    if (ours && error.message().find(m_endpoint.url) == std::string::npos) {
-        error.context("the engine at " + m_endpoint.url);
+    if (ours && error.message().find(m_endpoint.address()) == std::string::npos) {
+        error.context("the engine at " + m_endpoint.address());
     }
     return error;
+}
+
+std::unique_ptr<HttpConnection> Transport::dial() {
+    if (m_endpoint.kind == Endpoint::Kind::tls && !m_tls) m_tls = std::make_unique<TlsClient>(m_endpoint);
+    Fd connected = connect_to(m_endpoint, m_timeouts.connect);
+    if (!m_tls) return std::make_unique<HttpConnection>(std::make_unique<PlainSocket>(std::move(connected)));
+    return std::make_unique<HttpConnection>(m_tls->handshake(std::move(connected), m_timeouts.connect));
 }
 
 HttpHead Transport::exchange_heads(HttpConnection& connection, const Request& request) {
@@ -66,7 +75,7 @@ HttpHead Transport::exchange_heads(HttpConnection& connection, const Request& re
 }
 
 Response Transport::call_once(const Request& request) {
-    if (!m_kept) m_kept = std::make_unique<HttpConnection>(connect_to(m_endpoint, m_timeouts.connect));
+    if (!m_kept) m_kept = dial();
     const HttpHead head = exchange_heads(*m_kept, request);
     HttpBody body(*m_kept, head, m_timeouts.header);
     Response response{head.status, body.read_all(k_max_answer), head};
@@ -96,7 +105,7 @@ Response Transport::call(const Request& request) {
 
 Exchange Transport::open(const Request& request) {
     try {
-        auto connection = std::make_unique<HttpConnection>(connect_to(m_endpoint, m_timeouts.connect));
+        auto connection = dial();
         HttpHead head = exchange_heads(*connection, request);
         return {std::move(connection), std::move(head)};
     } catch (const Error& error) {

@@ -15,6 +15,8 @@
 
 namespace sandbox::engine {
 
+class TlsClient;
+
 struct Request {
     std::string method;
     std::string target; // path and query as sent
@@ -41,6 +43,7 @@ struct Exchange {
 class Transport {
   public:
     Transport(Endpoint endpoint, Timeouts timeouts);
+    ~Transport();
 
     const Endpoint& endpoint() const { return m_endpoint; }
     const Timeouts& timeouts() const { return m_timeouts; }
@@ -55,11 +58,13 @@ class Transport {
     Error located(Error error) const;
 
   private:
+    std::unique_ptr<HttpConnection> dial();
     HttpHead exchange_heads(HttpConnection& connection, const Request& request);
     Response call_once(const Request& request);
 
     Endpoint m_endpoint;
     Timeouts m_timeouts;
+    std::unique_ptr<TlsClient> m_tls; // made on the first call, as it reads files
     std::unique_ptr<HttpConnection> m_kept;
 };
 

@@ -75,6 +75,7 @@ class FakeEngine:
         self.path, self.url = str(path), f"unix://{path}"
         self.api, self.min_api, self.engine_id = api, min_api, engine_id
         self.model = Model()
+        self.model.omits_empty = self.is_from("1.52")
         self.calls = []
         self.mute = False            # accept, read nothing, answer nothing
         self.upgrade_status = 101    # Podman and some proxies: 200
@@ -225,7 +226,8 @@ class FakeEngine:
     def _send(self, connection, reader, answer, what):
         body = b"" if answer.hijack is None else answer.hijack()
         if answer.hijack is not None:
-            head = "Content-Type: application/vnd.docker.raw-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n"
+            kind = "multiplexed" if self.is_from("1.42") and not answer.is_raw else "raw"
+            head = f"Content-Type: application/vnd.docker.{kind}-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n"
             payload = body
         elif answer.chunked or "bad_chunk" in what:
             head = "Transfer-Encoding: chunked\r\n"
@@ -266,6 +268,10 @@ class FakeEngine:
             if "split" in what:
                 time.sleep(0.0002)
 
+    def is_from(self, version):
+        """Whether it speaks `version` of the API, or a later one."""
+        return tuple(map(int, self.api.split("."))) >= tuple(map(int, version.split(".")))
+
     # Routes
 
     def _route(self, call):
@@ -299,15 +305,16 @@ class FakeEngine:
     def _start_exec(self, call, exec_id):
         if exec_id not in self.model.execs:
             return error(404, f"No such exec instance: {exec_id}")
+        is_raw = bool(self.model.execs[exec_id]["Spec"].get("Tty"))
         if self.attach is None:
-            return Answer(self.upgrade_status, hijack=lambda: self.model.finish_exec(exec_id))
+            return Answer(self.upgrade_status, hijack=lambda: self.model.finish_exec(exec_id), is_raw=is_raw)
         item = self.model.execs[exec_id]
 
         def play(reader, connection):
             item["ExitCode"] = self.attach(item["Container"], item["Spec"], reader, connection)
             item["Running"] = False
 
-        return Answer(self.upgrade_status, hijack=lambda: b"", play=play)
+        return Answer(self.upgrade_status, hijack=lambda: b"", play=play, is_raw=is_raw)
 
 
 def _model(method):

@@ -20,6 +20,7 @@ class Answer:
     headers: dict = dataclasses.field(default_factory=dict)
     chunked: bool = False
     hijack: object = None  # for an attached exec: gives the bytes that come after the header
+    is_raw: bool = False   # for an attached exec: a terminal's, not frames
     play: object = None    # for an attached exec: called with (reader, connection) after those
 
 
@@ -47,6 +48,7 @@ class Model:
         self.networks = {}    # name -> dict
         self.images = {}      # reference -> inspect answer
         self.execs = {}       # id -> dict
+        self.omits_empty = False # 1.52: an image's config has no empty fields, and no null
         # Called with a container that was started: a test may play the agent here.
         self.on_start = lambda container: None
         self.asked = []  # every container spec that came, in order
@@ -251,7 +253,10 @@ class Model:
 
     def inspect_image(self, reference):
         image = self._image(reference)
-        return json_answer(image) if image else error(404, f"No such image: {reference}")
+        if not image:
+            return error(404, f"No such image: {reference}")
+        config = image["Config"] if self.omits_empty else {"User": "", "Env": None, "Volumes": None, "Entrypoint": None, **image["Config"]}
+        return json_answer({**image, "Config": config})
 
     def create_image(self, query, body):
         if "fromSrc" in query:

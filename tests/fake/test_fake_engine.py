@@ -186,24 +186,44 @@ def test_wrong_engine_id_is_unreachable_not_gone(fake, sb):
     assert nothing_left(fake, sb)
 
 
-@pytest.mark.parametrize("api,minimum,used", [("1.41", "1.12", "1.41"), ("1.52", "1.44", None), ("1.44", "1.24", None)])
+OURS = "1.35 to 1.47"
+
+
+@pytest.mark.parametrize("api,minimum,used", [
+    ("1.41", "1.12", "1.41"), ("1.44", "1.24", "1.44"), ("1.47", "1.24", "1.47"), ("1.48", "1.24", "1.47"), ("1.52", "1.44", "1.47"),
+    ("1.47", "1.47", "1.47"), ("1.35", "1.12", "1.35")])
 def test_version_is_negotiated(tmp_path, sb, api, minimum, used):
     """J1: min(ours, theirs), never below their minimum."""
     with FakeEngine(tmp_path / "other.sock", api=api, min_api=minimum) as other:
         other.model.add_image(IMAGE)
         sb.run("--engine", other.url, "create", "--image", IMAGE, status=None)
-        versions = {call.version for call in other.calls if call.version}
-        assert len(versions) == 1 and other.called("POST /containers/create")
-        if used:
-            assert versions == {used}
+        assert {call.version for call in other.calls if call.version} == {used}
+        assert other.called("POST /containers/create") and left(other) == []
 
 
-@pytest.mark.parametrize("api,minimum", [("1.20", "1.12"), ("9.99", "9.90")])
+@pytest.mark.parametrize("api,minimum", [("1.20", "1.12"), ("9.99", "9.90"), ("1.60", "1.48")])
 def test_versions_that_do_not_meet(tmp_path, sb, api, minimum):
     with FakeEngine(tmp_path / "other.sock", api=api, min_api=minimum) as other:
-        result = sb.fails(1, "--engine", other.url, "create", "--image", IMAGE)
-        assert api in result.errors or minimum in result.errors
+        error = sb.fails_json(1, "--engine", other.url, "create", "--image", IMAGE)
+        assert f"{minimum} to {api}" in error["message"] and OURS in error["message"]
+        assert error["hint"] == ("use a newer engine" if api == "1.20" else "use a newer sandbox")
         assert not other.called("POST /containers/create")
+
+
+# What later versions took out or made conditional must not be sent: 1.44 moved MacAddress to the networks and brought StartInterval
+# (refused before), 1.42 took KernelMemory out and made a volume prune spare named ones.
+@pytest.mark.parametrize("api", ["1.41", "1.44", "1.52"])
+def test_what_is_sent_is_good_for_every_version(tmp_path, sb, api):
+    with FakeEngine(tmp_path / "other.sock", api=api, min_api="1.24") as other:
+        other.model.add_image(IMAGE)
+        sb.run("--engine", other.url, "create", "--image", IMAGE, "--channel", "bridge", status=None)
+        bodies = [call.json() for call in other.called("POST /containers/create")]
+        session = next(body for body in bodies if body["Labels"]["sandbox.role"] == "session")
+        assert not {"MacAddress", "VolumesFrom"} & set(session)
+        assert not {"KernelMemory", "KernelMemoryTCP", "Links"} & set(session["HostConfig"])
+        assert session["Healthcheck"] == {"Test": ["NONE"]}
+        assert other.called("PUT /containers/[^/]+/archive") and other.called("POST /containers/[^/]+/exec")
+        assert not other.called("/prune") and left(other) == []
 
 
 # Destroy and gc against faults.

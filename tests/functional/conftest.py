@@ -1,19 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures for tests against a real engine. A test that needs something absent fails; it does not skip."""
+import os
+
 import pytest
 
 import images as shapes
 import runner
 from engine_api import Engine
 from fault_proxy import FaultProxy
+from podman_service import PodmanService
 from private_engine import PrivateEngine
 
 
 @pytest.fixture(scope="session")
 def engine():
+    """Docker's, at DOCKER_HOST; SANDBOX_TEST_ENGINE=podman takes a Podman with a storage of its own instead."""
+    if os.environ.get("SANDBOX_TEST_ENGINE") == "podman":
+        with PodmanService() as podman:
+            os.environ["DOCKER_HOST"] = podman.url
+            yield podman.api
+        return
     api = Engine()
     assert api.answers(), f"no engine answers at {api.url}: run scripts/setup engine"
-    return api
+    yield api
 
 
 @pytest.fixture(scope="session")

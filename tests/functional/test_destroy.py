@@ -69,13 +69,13 @@ def test_the_rest_goes_on_when_one_is_unknown(sb):
     assert sb.sessions() == []
 
 
-def test_busy_session_is_quick(sb):
-    """D3: TERM is ignored, output flows, children are everywhere; still under a second."""
+def test_busy_session_is_quick(sb, engine):
+    """D3: TERM is ignored, output flows, children are everywhere; still soon."""
     session = sb.create()
     busy = sb.start("exec", session, "--", "sh", "-c", "trap '' TERM; yes & while :; do sleep 0.1; done")
     assert busy.stdout.read(2) == b"y\n"
     result = sb.destroy(session)
-    assert result.seconds < 1.5, result
+    assert result.seconds < (5 if engine.is_podman else 1.5), result  # Podman stops, with a second of grace, before it removes
     stop(busy)
 
 

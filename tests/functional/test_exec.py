@@ -230,6 +230,7 @@ def test_second_signal_forces(shared, session):
 
 def test_signal_reaches_while_output_is_blocked(shared, session):
     child = shared.start("exec", session, "yes", "blocked")
+    assert select.select([child.stdout], [], [], 20)[0]
     time.sleep(0.5)  # the pipe is full now and nobody reads
     child.send_signal(signal.SIGTERM)
     assert child.wait(timeout=10) == 143
@@ -518,13 +519,14 @@ def test_full_pid_table_is_our_error(sb):
     stop(bomb)
 
 
-def test_exec_is_quick(shared, session):
+def test_exec_is_quick(shared, session, engine):
     """Not a benchmark: only that nothing waits or polls."""
     started = time.monotonic()
     for _ in range(50):
         shared.run("exec", session, "true")
     per_exec = (time.monotonic() - started) / 50
-    assert per_exec < (0.05 if shared.json("inspect", session)["channel"] == "socket" else 0.5)
+    through_engine = 3 if engine.is_podman else 0.5  # which makes a new exec of its own for each
+    assert per_exec < (0.05 if shared.json("inspect", session)["channel"] == "socket" else through_engine)
 
 
 def test_result_into_a_device_or_a_pipe_replaces_nothing(shared, session, tmp_path):

@@ -4,6 +4,7 @@
     engine = Engine("/var/run/docker.sock")
     engine.containers({"sandbox.instance": instance})
 """
+import functools
 import http.client
 import io
 import json
@@ -87,6 +88,10 @@ class Engine:
 
     def info(self):
         return self.call("GET", "/info")
+
+    @functools.cached_property
+    def is_podman(self):
+        return "BuildahVersion" in self.info()
 
     @staticmethod
     def _filters(labels, **more):

@@ -2,6 +2,7 @@
 #include "engine/client.hpp"
 #include "engine/connect.hpp"
 #include "engine/credentials.hpp"
+#include "util/sha256.hpp"
 
 #include "throws.hpp"
 #include "util/fd.hpp"
@@ -49,11 +50,25 @@ struct CleanEnvironment {
     Variable host{"DOCKER_HOST", nullptr};
     Variable context{"DOCKER_CONTEXT", nullptr};
     Variable tls{"DOCKER_TLS_VERIFY", nullptr};
+    Variable unverified{"DOCKER_TLS", nullptr};
+    Variable certificates{"DOCKER_CERT_PATH", nullptr};
+    Variable runtime{"XDG_RUNTIME_DIR", nullptr};
     Variable config{"DOCKER_CONFIG", directory.path().c_str()};
     void write_config(std::string_view text) const {
         AtomicFile file(AT_FDCWD, directory.path() + "/config.json", 0600);
         write_all(file.fd(), text);
         file.publish();
+    }
+    // As `docker context create` leaves it; its TLS directory, which is made when `has_tls`.
+    std::string write_context(const std::string& name, std::string_view endpoint, bool has_tls = false) const {
+        const std::string meta = directory.path() + "/contexts/meta/" + sha256_hex(name);
+        make_directories(meta, 0700);
+        AtomicFile file(AT_FDCWD, meta + "/meta.json", 0600);
+        write_all(file.fd(), R"({"Name":")" + name + R"(","Metadata":{},"Endpoints":{"docker":)" + std::string(endpoint) + "}}");
+        file.publish();
+        std::string tls_directory = directory.path() + "/contexts/tls/" + sha256_hex(name) + "/docker";
+        if (has_tls) make_directories(tls_directory, 0700);
+        return tls_directory;
     }
 };
 
@@ -78,7 +93,6 @@ std::string decoded_header(std::string_view registry) {
 } // namespace
 
 TEST_CASE("endpoints are parsed and shown in one form") {
-    const Variable tls("DOCKER_TLS_VERIFY", nullptr);
     const Endpoint local = Endpoint::parse("unix:///run/x.sock");
     CHECK(local.kind == Endpoint::Kind::unix_socket);
     CHECK(local.path == "/run/x.sock");
@@ -90,13 +104,19 @@ TEST_CASE("endpoints are parsed and shown in one form") {
     CHECK(Endpoint::parse("tcp://h").url == "tcp://h:2375");
     CHECK(Endpoint::parse("tcp://[::1]:99").host == "::1");
     CHECK(Endpoint::parse("tcp://[::1]:99").url == "tcp://[::1]:99");
+    const Endpoint secure = Endpoint::parse("tls://build.example/?certificates=/etc/my tls?");
+    CHECK(secure.kind == Endpoint::Kind::tls);
+    CHECK(secure.port == 2376);
+    CHECK(secure.certificates == "/etc/my tls?");
+    CHECK(secure.address() == "tls://build.example:2376");
+    CHECK(Endpoint::parse(secure.url).certificates == secure.certificates);
 }
 
 TEST_CASE("what is no endpoint that we speak is a usage error naming it") {
-    const Variable tls("DOCKER_TLS_VERIFY", nullptr);
     for (const char* url : {"ssh://user@host", "npipe:////./pipe/docker", "http://h:1", "fd://", "garbage", "/run/x.sock",
                             "unix://", "unix://relative", "unix:///dir/", "tcp://", "tcp://h:0", "tcp://h:70000",
-                            "tcp://h:x", "tcp://h:1/path", "tcp://u@h:1", "tcp://[::1", "tcp://[::1]x"}) {
+                            "tcp://h:x", "tcp://h:1/path", "tcp://u@h:1", "tcp://[::1", "tcp://[::1]x", "tls://", "tls://h?certificates=relative",
+                            "tcp://h?certificates=/x"}) {
         CAPTURE(url);
         const Error error = error_of([&] { Endpoint::parse(url); });
         CHECK(error.code() == ErrorCode::usage);
@@ -125,15 +145,85 @@ TEST_CASE("an engine that was asked for is never replaced by the local one") {
     }
     {
         const Variable context("DOCKER_CONTEXT", "remote");
-        CHECK(error_of([] { Endpoint::resolve({}); }).code() == ErrorCode::usage);
+        const Error error = error_of([] { Endpoint::resolve({}); });
+        CHECK(error.code() == ErrorCode::usage);
+        CHECK(mentions(error.message(), "docker's context \"remote\": there is no such context"));
         CHECK(Endpoint::resolve("unix:///run/flag.sock").path == "/run/flag.sock");
     }
     clean.write_config("{\"currentContext\":\"rootless\"}");
     CHECK(mentions(error_of([] { Endpoint::resolve({}); }).message(), "rootless"));
     const Variable chosen("DOCKER_CONTEXT", "default");
     CHECK(Endpoint::resolve({}).url == "unix:///var/run/docker.sock");
-    const Variable tls("DOCKER_TLS_VERIFY", "1");
-    CHECK(error_of([] { Endpoint::resolve("tcp://h:2376"); }).code() == ErrorCode::usage);
+}
+
+TEST_CASE("docker's contexts are followed in docker's order") {
+    const CleanEnvironment clean;
+    clean.write_context("far", R"({"Host":"tcp://far:2375","SkipTLSVerify":false})");
+    const std::string tls = clean.write_context("safe", R"({"Host":"tcp://safe.example:2376","SkipTLSVerify":false})", true);
+    clean.write_context("rootless", R"({"Host":"unix:///run/user/7/docker.sock"})");
+    clean.write_context("here", R"({"SkipTLSVerify":false})");
+    clean.write_config("{\"currentContext\":\"far\"}");
+    CHECK(Endpoint::resolve({}).url == "tcp://far:2375");
+    {
+        // DOCKER_TLS_VERIFY speaks of addresses that were given, not of a context.
+        const Variable verify("DOCKER_TLS_VERIFY", "1");
+        CHECK(Endpoint::resolve({}).url == "tcp://far:2375");
+    }
+    const Variable chosen("DOCKER_CONTEXT", "safe");
+    CHECK(Endpoint::resolve({}).url == "tls://safe.example:2376?certificates=" + tls);
+    {
+        const Variable other("DOCKER_CONTEXT", "rootless");
+        CHECK(Endpoint::resolve({}).path == "/run/user/7/docker.sock");
+    }
+    {
+        const Variable other("DOCKER_CONTEXT", "here");
+        CHECK(Endpoint::resolve({}).url == "unix:///var/run/docker.sock");
+    }
+    const Variable host("DOCKER_HOST", "unix:///run/host.sock");
+    CHECK(Endpoint::resolve({}).path == "/run/host.sock");
+    CHECK(Endpoint::resolve("unix:///run/flag.sock").path == "/run/flag.sock");
+}
+
+TEST_CASE("a context that cannot be followed is an error with a way out") {
+    const CleanEnvironment clean;
+    clean.write_context("shell", R"({"Host":"ssh://me@builder"})");
+    clean.write_context("blind", R"({"Host":"tcp://h:2376","SkipTLSVerify":true})", true);
+    clean.write_context("kubernetes", "7");
+    const auto failure = [](const char* name) {
+        const Variable chosen("DOCKER_CONTEXT", name);
+        const Error error = error_of([] { Endpoint::resolve({}); });
+        CHECK(error.code() == ErrorCode::usage);
+        CHECK(mentions(error.message(), "docker's context \"" + std::string(name) + "\""));
+        return error;
+    };
+    const Error ssh = failure("shell");
+    CHECK(mentions(ssh.message(), "\"ssh\" is not supported"));
+    CHECK(mentions(ssh.hint(), "ssh -fNL /tmp/engine.sock:/var/run/docker.sock me@builder"));
+    CHECK(mentions(failure("blind").message(), "SkipTLSVerify"));
+    CHECK(mentions(failure("kubernetes").message(), "no docker endpoint"));
+    make_directories(clean.directory.path() + "/contexts/meta/" + sha256_hex("torn"), 0700);
+    AtomicFile torn(AT_FDCWD, clean.directory.path() + "/contexts/meta/" + sha256_hex("torn") + "/meta.json", 0600);
+    write_all(torn.fd(), "{\"Name\":");
+    torn.publish();
+    CHECK(mentions(failure("torn").message(), "not JSON"));
+}
+
+TEST_CASE("DOCKER_TLS_VERIFY makes TLS of tcp, by any value, with docker's directories") {
+    const CleanEnvironment clean;
+    const Variable verify("DOCKER_TLS_VERIFY", "0");
+    CHECK(Endpoint::resolve("tcp://h").url == "tls://h:2376?certificates=" + clean.directory.path());
+    CHECK(Endpoint::resolve("tcp://h:99").port == 99);
+    CHECK(Endpoint::resolve("unix:///run/x.sock").url == "unix:///run/x.sock");
+    CHECK(Endpoint::resolve({}).url == "tls://localhost:2376?certificates=" + clean.directory.path());
+    const Variable certificates("DOCKER_CERT_PATH", "/etc/certs");
+    const Variable host("DOCKER_HOST", "tcp://h:2376");
+    CHECK(Endpoint::resolve({}).url == "tls://h:2376?certificates=/etc/certs");
+    CHECK(Endpoint::resolve("tls://h?certificates=/own").certificates == "/own");
+    const Variable no("DOCKER_TLS_VERIFY", "");
+    CHECK(Endpoint::resolve({}).url == "tcp://h:2376");
+    CHECK(Endpoint::resolve("tls://h").certificates == "/etc/certs");
+    const Variable blind("DOCKER_TLS", "1");
+    CHECK(error_of([] { Endpoint::resolve({}); }).code() == ErrorCode::usage);
 }
 
 TEST_CASE("each way of not reaching an engine has its own hint") {

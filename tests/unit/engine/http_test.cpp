@@ -43,7 +43,7 @@ class Played {
 
 std::string body_of(const std::string& answer, std::size_t piece) {
     Played played(answer, piece);
-    HttpConnection connection(played.client());
+    HttpConnection connection(std::make_unique<PlainSocket>(played.client()));
     const HttpHead head = connection.read_head(k_soon);
     return HttpBody(connection, head, k_soon).read_all(1 << 20);
 }
@@ -115,7 +115,7 @@ TEST_CASE("lengths and chunk sizes that make no sense are protocol errors") {
 
 TEST_CASE("a body that is longer than its limit is refused") {
     Played played("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + std::string(100, 'x'), 1000);
-    HttpConnection connection(played.client());
+    HttpConnection connection(std::make_unique<PlainSocket>(played.client()));
     const HttpHead head = connection.read_head(k_soon);
     HttpBody body(connection, head, k_soon);
     CHECK(error_of([&] { body.read_all(99); }).code() == ErrorCode::engine_error);
@@ -124,7 +124,7 @@ TEST_CASE("a body that is longer than its limit is refused") {
 TEST_CASE("a huge head is refused, whether or not it ever ends") {
     for (const char* end : {"", "\r\n\r\n"}) {
         Played played("HTTP/1.1 200 OK\r\nX: " + std::string(100000, 'x') + end, 5000);
-        HttpConnection connection(played.client());
+        HttpConnection connection(std::make_unique<PlainSocket>(played.client()));
         CHECK(error_of([&] { connection.read_head(k_soon); }).code() == ErrorCode::protocol_error);
     }
 }
@@ -133,7 +133,7 @@ TEST_CASE("silence ends at the deadline: before the head, inside it, and inside 
     for (const char* text : {"", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel"}) {
         CAPTURE(text);
         Played played(text, 1000, true);
-        HttpConnection connection(played.client());
+        HttpConnection connection(std::make_unique<PlainSocket>(played.client()));
         const auto start = std::chrono::steady_clock::now();
         const Error error = error_of([&] {
             const HttpHead head = connection.read_head(k_short);
@@ -147,13 +147,13 @@ TEST_CASE("silence ends at the deadline: before the head, inside it, and inside 
 
 TEST_CASE("a head that drips does not outlive its deadline") {
     Played played("HTTP/1.1 200 OK\r\nX: " + std::string(3000, 'x'), 1);
-    HttpConnection connection(played.client());
+    HttpConnection connection(std::make_unique<PlainSocket>(played.client()));
     CHECK(error_of([&] { connection.read_head(k_short); }).code() == ErrorCode::engine_unreachable);
 }
 
 TEST_CASE("bytes after an upgrade's head are handed on") {
     Played played("HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\n\r\nfirst bytes", 1000);
-    HttpConnection connection(played.client());
+    HttpConnection connection(std::make_unique<PlainSocket>(played.client()));
     CHECK(connection.read_head(k_soon).status == 101);
     CHECK(connection.take_buffered() == "first bytes");
 }
@@ -161,7 +161,7 @@ TEST_CASE("bytes after an upgrade's head are handed on") {
 TEST_CASE("a connection is usable again only after a delimited body without close") {
     const auto usable = [](const std::string& answer) {
         Played played(answer, 1000, true);
-        HttpConnection connection(played.client());
+        HttpConnection connection(std::make_unique<PlainSocket>(played.client()));
         const HttpHead head = connection.read_head(k_soon);
         HttpBody body(connection, head, k_short);
         char bytes[100];

@@ -99,7 +99,7 @@ TEST_CASE("a stated length of 4 GiB allocates nothing, and standard error is kep
 
 TEST_CASE("an attached stream gives the bytes that came with the header first") {
     SocketPair pair;
-    AttachedStream stream(std::move(pair.near), frame(1, "with the header, ").substr(0, 12), AttachedStream::Framing::frames);
+    AttachedStream stream(std::make_unique<PlainSocket>(std::move(pair.near)), frame(1, "with the header, ").substr(0, 12), AttachedStream::Framing::frames);
     CHECK(stream.buffered());
     write_all(pair.far.get(), frame(1, "with the header, ").substr(12) + frame(2, "oops") + frame(1, "and after"));
     pair.far.reset();
@@ -109,13 +109,13 @@ TEST_CASE("an attached stream gives the bytes that came with the header first") 
 
 TEST_CASE("an attached stream is raw with a terminal, and cut only where frames are") {
     SocketPair raw;
-    AttachedStream terminal(std::move(raw.near), "$ ", AttachedStream::Framing::raw);
+    AttachedStream terminal(std::make_unique<PlainSocket>(std::move(raw.near)), "$ ", AttachedStream::Framing::raw);
     write_all(raw.far.get(), std::string("\001\000\000\000", 4));
     raw.far.reset();
     CHECK(read_to_end(terminal) == std::string("$ \001\000\000\000", 6));
 
     SocketPair cut;
-    AttachedStream framed(std::move(cut.near), "", AttachedStream::Framing::frames);
+    AttachedStream framed(std::make_unique<PlainSocket>(std::move(cut.near)), "", AttachedStream::Framing::frames);
     write_all(cut.far.get(), frame(1, "hello").substr(0, 10));
     cut.far.reset();
     CHECK(error_of([&] { read_to_end(framed); }).code() == ErrorCode::protocol_error);
@@ -123,7 +123,7 @@ TEST_CASE("an attached stream is raw with a terminal, and cut only where frames 
 
 TEST_CASE("half-close lets the answer through, and may be done twice") {
     SocketPair pair;
-    AttachedStream stream(std::move(pair.near), "", AttachedStream::Framing::frames);
+    AttachedStream stream(std::make_unique<PlainSocket>(std::move(pair.near)), "", AttachedStream::Framing::frames);
     stream.write("abc");
     stream.shutdown_write();
     stream.shutdown_write();
@@ -135,7 +135,7 @@ TEST_CASE("half-close lets the answer through, and may be done twice") {
 
 TEST_CASE("writing takes output in, so that two full pipes are no deadlock") {
     SocketPair pair;
-    AttachedStream stream(std::move(pair.near), "", AttachedStream::Framing::frames);
+    AttachedStream stream(std::make_unique<PlainSocket>(std::move(pair.near)), "", AttachedStream::Framing::frames);
     const std::string input(2 << 20, 'i');
     std::thread other([&] {
         // Talks before it listens: would block for ever against a writer that does not read.
@@ -152,7 +152,7 @@ TEST_CASE("writing takes output in, so that two full pipes are no deadlock") {
 
 TEST_CASE("law 6: an exec that floods and never reads is an error, neither a hang nor all of our memory") {
     SocketPair pair;
-    AttachedStream stream(std::move(pair.near), "", AttachedStream::Framing::raw);
+    AttachedStream stream(std::make_unique<PlainSocket>(std::move(pair.near)), "", AttachedStream::Framing::raw);
     std::thread other([&] {
         const std::string flood(1 << 20, 'o');
         try {
@@ -168,7 +168,7 @@ TEST_CASE("law 6: an exec that floods and never reads is an error, neither a han
 
 TEST_CASE("writing to an exec that is gone is an error and no signal") {
     SocketPair pair;
-    AttachedStream stream(std::move(pair.near), "", AttachedStream::Framing::frames);
+    AttachedStream stream(std::make_unique<PlainSocket>(std::move(pair.near)), "", AttachedStream::Framing::frames);
     pair.far.reset();
     CHECK(error_of([&] { stream.write("x"); }).code() == ErrorCode::engine_unreachable);
 }
