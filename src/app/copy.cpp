@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/copy.hpp"
 
+#include "app/events.hpp"
 #include "app/exec.hpp"
 #include "app/sessions.hpp"
 #include "util/error.hpp"
@@ -69,13 +70,14 @@ channel::TransferStats copy(Context& context, const Location& source, const Loca
     const auto session = open_for_exec(context, is_put ? target.session : source.session);
     const auto max_file = options.max_file ? options.max_file : session.manifest.limits.max_file;
     const auto link = link_to(context, session.row);
+    Location inside = is_put ? target : source;
+    if (inside.path.empty()) inside.path = "."; // "S:" is the workdir
     try {
-        if (is_put) {
-            Location inside = target;
-            if (inside.path.empty()) inside.path = "."; // "S:" is the workdir
-            return put(link, source, inside, options, max_file);
-        }
-        return channel::get_tree(link, {source.path, target.path, max_file, options.follow_link});
+        const auto stats = is_put ? put(link, source, inside, options, max_file)
+                                  : channel::get_tree(link, {source.path, target.path, max_file, options.follow_link});
+        record(context, is_put ? state::EventKind::written : state::EventKind::exported, session.row,
+               {{"path", inside.path}, {"files", static_cast<std::int64_t>(stats.files)}, {"bytes", static_cast<std::int64_t>(stats.bytes)}});
+        return stats;
     } catch (const Error& error) {
         if (error.code() != ErrorCode::session_unreachable) throw;
         explain_unreachable(context, session.row, error);

@@ -6,7 +6,7 @@ namespace sandbox::cli {
 
 std::span<const Command> commands() {
     static const std::vector<Command> table{k_create, k_exec, k_ps, k_inspect, k_destroy, k_cp, k_workspace_ls,
-                                            k_workspace_inspect, k_workspace_rm, k_gc, k_image_bootstrap,
+                                            k_workspace_inspect, k_workspace_rm, k_gc, k_events, k_image_bootstrap,
                                             k_image_import, k_help, k_version};
     return table;
 }
