@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/copy.hpp"
 
+#include "app/events.hpp"
 #include "app/exec.hpp"
 #include "app/export_scan.hpp"
 #include "app/interrupt.hpp"
@@ -83,6 +84,13 @@ class Reached {
         }
     }
 
+    // The event of what was copied, and its figures again.
+    channel::TransferStats recorded(state::EventKind kind, const std::string& path, const channel::TransferStats& stats) const {
+        record(m_context, kind, m_target.row,
+               {{"path", path}, {"files", static_cast<std::int64_t>(stats.files)}, {"bytes", static_cast<std::int64_t>(stats.bytes)}});
+        return stats;
+    }
+
     template <typename Body> channel::TransferStats run(Body body) const {
         try {
             return body(m_link);
@@ -152,12 +160,16 @@ channel::TransferStats relay(Context& context, const Location& source, const Loc
     relay_options.put.progress = options.progress;
     relay_options.put.max_file = smaller(from.max_file(), to.max_file());
     if (!means_contents(source.path)) relay_options.put.source_name = base_name(source.path);
+    const auto both_recorded = [&](const channel::TransferStats& stats) {
+        from.recorded(state::EventKind::exported, source.path, stats);
+        return to.recorded(state::EventKind::written, relay_options.put.target, stats);
+    };
     if (const ExportScan scan(from.manifest()); scan.is_set()) {
         const ScannedTree tree(from, source.path, options, scan);
-        return to.run([&](const channel::Link& link) { return channel::put_tree(link, tree.path(), relay_options.put); });
+        return both_recorded(to.run([&](const channel::Link& link) { return channel::put_tree(link, tree.path(), relay_options.put); }));
     }
     try {
-        return channel::copy_tree(from.link(), to.link(), relay_options);
+        return both_recorded(channel::copy_tree(from.link(), to.link(), relay_options));
     } catch (const Error& error) {
         if (error.code() != ErrorCode::session_unreachable) throw;
         for (const Reached* side : {&from, &to}) side->explain_unless_it_answers(error);
@@ -190,7 +202,7 @@ channel::TransferStats copy(Context& context, const Location& source, const Loca
     if (!source.session.empty() && !target.session.empty()) return relay(context, source, target, options);
     const bool is_put = source.session.empty();
     const Reached session(context, is_put ? target.session : source.session, options);
-    return session.run([&](const channel::Link& link) {
+    const auto stats = session.run([&](const channel::Link& link) {
         if (is_put) return put(link, source, {target.session, inside(target)}, options, session.max_file());
         channel::GetOptions get{source.path, through_link(target.path), session.max_file(), options.follow_link, options.progress};
         const ExportScan scan(session.manifest());
@@ -199,14 +211,17 @@ channel::TransferStats copy(Context& context, const Location& source, const Loca
         get.inspect = scan.inspector([&] { interrupt.check(); });
         return channel::get_tree(link, get);
     });
+    return is_put ? session.recorded(state::EventKind::written, inside(target), stats)
+                  : session.recorded(state::EventKind::exported, source.path, stats);
 }
 
 channel::TransferStats copy_archive_in(Context& context, int fd, const Location& target, const CopyOptions& options) {
     const Reached session(context, target.session, options);
     const channel::ArchiveInput input{[fd](std::span<char> buffer) { return read_some(fd, buffer); }, fd};
-    return session.run([&](const channel::Link& link) {
+    const auto stats = session.run([&](const channel::Link& link) {
         return channel::put_archive(link, input, {inside(target), false, session.max_file(), options.progress});
     });
+    return session.recorded(state::EventKind::written, inside(target), stats);
 }
 
 channel::TransferStats copy_archive_out(Context& context, const Location& source, ArchiveSink write, const CopyOptions& options) {
@@ -216,11 +231,12 @@ channel::TransferStats copy_archive_out(Context& context, const Location& source
         ScannedTree tree(session, source.path, options, scan);
         const std::string name = means_contents(source.path) ? "" : base_name(source.path);
         tree.write_archive(write, name.empty() ? "." : name);
-        return tree.stats();
+        return session.recorded(state::EventKind::exported, source.path, tree.stats());
     }
-    return session.run([&](const channel::Link& link) {
+    const auto stats = session.run([&](const channel::Link& link) {
         return channel::get_archive(link, {source.path, session.max_file(), options.follow_link, std::move(write), options.progress});
     });
+    return session.recorded(state::EventKind::exported, source.path, stats);
 }
 
 } // namespace sandbox::app

@@ -3,6 +3,7 @@
 
 #include "app/agent_volume.hpp"
 #include "app/container_spec.hpp"
+#include "app/events.hpp"
 #include "app/helper_container.hpp"
 #include "app/interrupt.hpp"
 #include "app/network.hpp"
@@ -300,6 +301,7 @@ CreatedSession Creation::run() {
         undo();
         throw;
     }
+    record(m_context, state::EventKind::created, m_row, {{"image", m_row.image}, {"expires", format_rfc3339(m_row.expires_ms)}});
     return {m_row, m_notes};
 }
 

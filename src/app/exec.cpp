@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/exec.hpp"
 
+#include "app/events.hpp"
 #include "app/sessions.hpp"
 #include "util/text.hpp"
 #include "util/time.hpp"
@@ -73,9 +74,13 @@ ExecTarget open_for_exec(Context& context, std::string_view id_or_name) {
 
 ExecResult exec_in_session(Context& context, const ExecTarget& target, const ExecRequest& request,
                            channel::ExecIo& io) {
+    ExecRecord record(context, target.row, request);
     try {
-        return channel::exec(link_to(context, target.row), request, io);
+        const ExecResult result = channel::exec(link_to(context, target.row), request, io);
+        record.ended(result);
+        return result;
     } catch (const Error& error) {
+        record.failed(error);
         if (error.code() != ErrorCode::session_unreachable) throw;
         explain_unreachable(context, target.row, error);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gc.hpp"
 
+#include "app/events.hpp"
 #include "app/gc_facts.hpp"
 #include "app/teardown.hpp"
 #include "app/workspaces.hpp"
@@ -64,6 +65,12 @@ class Collector {
         case GcItem::Action::remove_leftover: return remove_leftover(item);
         }
         throw Error(ErrorCode::internal, "gc item of unknown kind");
+    }
+
+    // A session's end is told where it ends; what has none any more, here.
+    void note(const GcItem& item) {
+        if (item.action == GcItem::Action::end_session || item.action == GcItem::Action::forget_session) return;
+        record_collected(m_context, domain::gc_action_name(item.action), item.id, domain::gc_why_name(item.why), item.owner);
     }
 
   private:
@@ -154,6 +161,7 @@ GcReport collect_garbage(Context& context, const domain::GcPolicy& policy, DryRu
         GcOutcome outcome{item, false, std::nullopt};
         try {
             if (dry_run == DryRun::no) outcome.done = collector.apply(item);
+            if (outcome.done) collector.note(item);
         } catch (const Error& error) {
             outcome.error = error;
         }

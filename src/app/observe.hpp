@@ -6,6 +6,7 @@
 
 #include "app/context.hpp"
 #include "channel/agent_client.hpp"
+#include "state/events.hpp"
 
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@ struct SessionView {
     bool engine_answered = true; // false: `state` is what the row last knew
     std::optional<engine::ContainerInfo> container;
     std::optional<channel::Status> agent;
+    std::vector<state::Event> last_execs; // filled by inspect only
     std::int64_t age_ms = 0;
     std::optional<std::int64_t> time_left_ms; // until the TTL; absent for closed sessions
     std::optional<std::int64_t> idle_left_ms; // absent: no limit, busy, or no answer

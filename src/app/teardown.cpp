@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/teardown.hpp"
 
+#include "app/events.hpp"
 #include "app/sessions.hpp"
 #include "app/workspaces.hpp"
 #include "domain/labels.hpp"
@@ -112,6 +113,10 @@ std::vector<Left> tear_down(Context& context, state::SessionRow row, const Endin
         if (ending.forget) store.erase(row.id);
         else store.close(row.id, ending.closed_as, ending.reason);
     });
+    if (!ending.forget) {
+        const auto kind = ending.closed_as == state::SessionState::expired ? state::EventKind::expired : state::EventKind::destroyed;
+        record(context, kind, row, {{"reason", ending.reason}});
+    }
     store.forget_lock(row.id);
     return left;
 }

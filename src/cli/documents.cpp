@@ -101,6 +101,8 @@ Json inspected(const app::SessionView& view) {
     object["user"] = view.agent ? Json{{"uid", view.agent->uid}, {"gid", view.agent->gid}} : Json(nullptr);
     object["manifestDigest"] = row.manifest_digest;
     object["manifest"] = manifest_of(row);
+    object["lastExecs"] = Json::array();
+    for (const auto& event : view.last_execs) object["lastExecs"].push_back(Json::parse(state::event_line(event)));
     return object;
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/events.hpp"
 #include "app/observe.hpp"
 #include "app/sessions.hpp"
 #include "cli/documents.hpp"
+#include "cli/event_text.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/verbs.hpp"
@@ -15,6 +17,8 @@ namespace sandbox::cli {
 namespace {
 
 using app::SessionView;
+
+constexpr std::size_t k_execs_shown = 10;
 
 std::vector<Option> ps_options() {
     return {label_option(),
@@ -106,6 +110,7 @@ std::string inspect_text(const SessionView& view) {
     rows.push_back({"CHANNEL", row.channel == state::ChannelKind::socket ? "socket" : "bridge"});
     if (view.agent) rows.push_back({"PROCESSES", std::to_string(view.agent->processes)});
     for (const auto& [key, value] : row.labels) rows.push_back({"LABEL " + key, value});
+    for (const auto& event : view.last_execs) rows.push_back({"EXEC " + format_rfc3339(event.time_ms), event_text(event)});
     return table({"FIELD", "VALUE"}, rows);
 }
 
@@ -115,8 +120,9 @@ int run_inspect(Invocation& call) {
         rows.push_back(app::find_session(call.context().lookup(), call.context().owner(), name));
     }
     std::vector<std::string> warnings;
-    const auto views = app::observe(call.context(), std::move(rows), warnings);
+    auto views = app::observe(call.context(), std::move(rows), warnings);
     for (const auto& warning : warnings) say("warning: " + warning);
+    for (auto& view : views) view.last_execs = app::last_execs(call.context().lookup(), view.row.id, k_execs_shown);
     if (call.json()) {
         print_out(inspect_document(views));
         return 0;

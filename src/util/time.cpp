@@ -42,6 +42,13 @@ std::string format_rfc3339(std::int64_t wall_ms) {
     return text.data();
 }
 
+std::string format_rfc3339_ms(std::int64_t wall_ms) {
+    std::string text = format_rfc3339(wall_ms);
+    const std::string fraction = std::to_string(1000 + wall_ms % 1000);
+    text.replace(text.size() - 1, 1, "." + fraction.substr(1) + "Z");
+    return text;
+}
+
 std::optional<std::int64_t> parse_rfc3339(std::string_view text) {
     const std::string copy(text);
     std::tm parts{};

@@ -23,6 +23,8 @@ std::int64_t boot_now_ms();
 std::string boot_id();
 // 2026-11-29T18:20:00Z
 std::string format_rfc3339(std::int64_t wall_ms);
+// 2026-11-29T18:20:00.123Z
+std::string format_rfc3339_ms(std::int64_t wall_ms);
 // The inverse, in milliseconds; takes fractions, "Z" and "+02:00". Absent for anything else.
 std::optional<std::int64_t> parse_rfc3339(std::string_view text);
 // For people, two units at most: "450ms", "1.5s", "12s", "3m 20s", "2h 5m", "9d".
