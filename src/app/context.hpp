@@ -7,6 +7,7 @@
 #pragma once
 
 #include "engine/client.hpp"
+#include "state/events.hpp"
 #include "state/store.hpp"
 
 #include <functional>
@@ -43,6 +44,8 @@ class Context {
     engine::Client& engine_of(const std::string& endpoint, const std::string& engine_id);
     // Where messages about long work go (pull progress, notes); does nothing unless set.
     std::function<void(std::string_view)> progress = [](std::string_view) {};
+    // Told of each event once it is in the log (events.hpp). Must not throw.
+    std::function<void(const state::Event&)> on_event = [](const state::Event&) {};
     // Where a repair of the state directory is told.
     std::function<void(std::string_view)> warn = [](std::string_view) {};
 

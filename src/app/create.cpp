@@ -301,7 +301,7 @@ CreatedSession Creation::run() {
         undo();
         throw;
     }
-    record(m_context, state::EventKind::created, m_row, {{"image", m_row.image}, {"expires", format_rfc3339(m_row.expires_ms)}});
+    record(m_context, state::EventKind::created, m_row, {{"image", m_row.image}, {"expiresAt", format_rfc3339(m_row.expires_ms)}});
     return {m_row, m_notes};
 }
 

@@ -4,6 +4,7 @@
 #include "app/exec.hpp"
 #include "util/random.hpp"
 #include "util/text.hpp"
+#include "util/time.hpp"
 
 #include <deque>
 #include <exception>
@@ -31,14 +32,19 @@ std::string command_line(const std::vector<std::string>& arguments) {
 }
 
 Event event_of(EventKind kind, const state::SessionRow& row, EventDetails details) {
-    return {.kind = kind, .session = row.id, .name = row.name, .owner = row.owner, .details = std::move(details)};
+    return {.kind = kind, .time_ms = wall_now_ms(), .session = row.id, .name = row.name, .owner = row.owner, .details = std::move(details)};
+}
+
+void append(Context& context, const Event& event) {
+    EventLog::of_instance(context.lookup().directory()).append(event);
+    context.on_event(event);
 }
 
 } // namespace
 
 void record(Context& context, EventKind kind, const state::SessionRow& row, EventDetails details) noexcept {
     try {
-        EventLog::of_instance(context.lookup().directory()).append(event_of(kind, row, std::move(details)));
+        append(context, event_of(kind, row, std::move(details)));
     } catch (const std::exception&) {
         // No state directory, no memory: what is being done is worth more than its record.
     }
@@ -47,8 +53,7 @@ void record(Context& context, EventKind kind, const state::SessionRow& row, Even
 void record_collected(Context& context, std::string_view what, std::string_view id, std::string_view why, const std::string& owner) noexcept {
     try {
         EventDetails details{{"what", std::string(what)}, {"id", std::string(id)}, {"why", std::string(why)}};
-        EventLog::of_instance(context.lookup().directory())
-            .append({.kind = EventKind::collected, .owner = owner, .details = std::move(details)});
+        append(context, {.kind = EventKind::collected, .time_ms = wall_now_ms(), .owner = owner, .details = std::move(details)});
     } catch (const std::exception&) {
     }
 }

@@ -141,7 +141,8 @@ std::string created_document(const app::CreatedSession& made) {
                 {"network", manifest_of(row).value("network", Json(nullptr))},
                 {"createdAt", time_of(row.created_ms)},
                 {"expiresAt", time_of(row.expires_ms)},
-                {"manifestDigest", row.manifest_digest}};
+                {"manifestDigest", row.manifest_digest},
+                {"reused", made.reused}};
     object["notes"] = Json::array();
     for (const auto& note : made.notes) object["notes"].push_back(text(note));
     return line(object);

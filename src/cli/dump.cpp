@@ -26,6 +26,7 @@ std::string_view name_of(Completer completer) {
     case Completer::owner: return "owner";
     case Completer::label: return "label";
     case Completer::manifest_key: return "manifest_key";
+    case Completer::manifest_path: return "manifest_path";
     case Completer::variable: return "variable";
     case Completer::command: return "command";
     }

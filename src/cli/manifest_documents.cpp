@@ -86,7 +86,13 @@ std::string explain_document(const ExplainedKey& explained) {
 std::string config_document(const ConfigView& view) {
     Json files = Json::array();
     for (const auto& file : view.files) files.push_back(text(file));
-    return Json{{"configs", std::move(files)}, {"values", values_of(view.values)}, {"ceilings", values_of(view.ceilings)}}.dump() + "\n";
+    Json hooks = Json::array();
+    for (const auto& hook : view.hooks) {
+        Json command = Json::array();
+        for (const auto& word : hook.command) command.push_back(text(word));
+        hooks.push_back({{"event", state::event_name(hook.kind)}, {"command", std::move(command)}, {"origin", text(hook.origin)}});
+    }
+    return Json{{"configs", std::move(files)}, {"values", values_of(view.values)}, {"ceilings", values_of(view.ceilings)}, {"hooks", std::move(hooks)}}.dump() + "\n";
 }
 
 std::string keys_document(const std::vector<const domain::ManifestKey*>& keys) {

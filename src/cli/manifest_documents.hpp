@@ -4,6 +4,7 @@
 //   print_out(check_document(files));
 #pragma once
 
+#include "cli/hooks.hpp"
 #include "domain/manifest.hpp"
 #include "util/error.hpp"
 
@@ -31,6 +32,7 @@ struct ConfigView {
     std::vector<std::string> files;
     std::vector<domain::EffectiveValue> values;
     std::vector<domain::EffectiveValue> ceilings;
+    std::vector<Hook> hooks;
 };
 std::string config_document(const ConfigView& view);
 std::string keys_document(const std::vector<const domain::ManifestKey*>& keys);

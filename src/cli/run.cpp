@@ -3,6 +3,7 @@
 
 #include "cli/documents.hpp"
 #include "cli/help.hpp"
+#include "cli/hooks.hpp"
 #include "cli/output.hpp"
 #include "cli/parse.hpp"
 #include "cli/verbs.hpp"
@@ -33,6 +34,7 @@ int run_line(const std::vector<std::string>& line) {
     }
     Invocation call(std::move(parsed.options), std::move(parsed.arguments));
     call.context().warn = [](std::string_view text) { say("warning: " + std::string(text)); };
+    call.context().on_event = HookRunner(call);
     return parsed.command->run(call);
 }
 

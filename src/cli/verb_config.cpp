@@ -12,7 +12,7 @@ namespace {
 
 int run_show(Invocation& call) {
     const auto builder = manifest_builder(call);
-    ConfigView view{{}, builder.values(), builder.ceilings()};
+    ConfigView view{{}, builder.values(), builder.ceilings(), config_hooks(call)};
     for (const auto& file : config_files(call)) view.files.push_back(file.path);
     if (call.json()) {
         print_out(config_document(view));
@@ -21,6 +21,9 @@ int run_show(Invocation& call) {
     std::vector<std::vector<std::string>> rows;
     for (const auto& value : view.values) rows.push_back({value.path, value.value, value.origin.empty() ? "built-in" : value.origin});
     for (const auto& ceiling : view.ceilings) rows.push_back({"ceiling of " + ceiling.path, ceiling.value, ceiling.origin});
+    for (const auto& hook : view.hooks) {
+        rows.push_back({"hook of " + std::string(state::event_name(hook.kind)), printable(join(hook.command, " ")), hook.origin});
+    }
     print_out(table({"KEY", "VALUE", "FROM"}, rows));
     if (view.files.empty() && !call.quiet()) say("no config file was found");
     return 0;
@@ -39,7 +42,8 @@ const Command k_config_show{
     .details = "A flag beats the manifest, which beats $XDG_CONFIG_HOME/sandbox/config.yaml, which beats\n"
                "/etc/sandbox/config.yaml, which beats the built-in default. --config FILE is read instead of both. A config\n"
                "has a manifest's keys under `defaults:`, and under `ceilings:` what nothing may exceed: a value over a ceiling\n"
-               "is refused with exit status 6, a built-in default over one comes down to it.",
+               "is refused with exit status 6, a built-in default over one comes down to it. Under `hooks:` it has commands\n"
+               "that are run when something happens, as in `exec.ended: [logger, -t, sandbox]`, with the event on their input.",
     .run = run_show};
 
 } // namespace sandbox::cli

@@ -47,7 +47,7 @@ std::vector<EventKind> parse_kinds(const std::vector<std::string>& names) {
         const auto kind = state::event_from_name(name);
         if (!kind) {
             throw Error(ErrorCode::usage, "no event is of kind " + quoted(name))
-                .hint("session.created, session.destroyed, session.expired, exec.started, exec.ended, file.written, file.exported, gc.removed");
+                .hint("there are " + join(state::event_names(), ", "));
         }
         kinds.push_back(*kind);
     }

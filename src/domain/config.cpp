@@ -2,18 +2,20 @@
 #include "domain/config.hpp"
 
 #include "domain/manifest_decode.hpp"
+#include "domain/manifest_field.hpp"
 #include "domain/manifest_tree.hpp"
 #include "domain/shown.hpp"
 #include "util/format.hpp"
 #include "util/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 namespace sandbox::domain {
 namespace {
 
-constexpr std::array<std::string_view, 2> k_keys{"defaults", "ceilings"};
+constexpr std::array<std::string_view, 3> k_keys{"defaults", "ceilings", "hooks"};
 
 Error unknown_config_key(const YamlNode::Entry& entry) {
     const std::vector<std::string> known(k_keys.begin(), k_keys.end());
@@ -23,6 +25,18 @@ Error unknown_config_key(const YamlNode::Entry& entry) {
     const bool is_manifest_key = find_key(entry.key) != nullptr || is_section(entry.key);
     return error.hint(is_manifest_key ? formatted("{} belongs under \"defaults\"", entry.key)
                                       : formatted("here: {}", join(known, ", ")));
+}
+
+std::vector<ConfigHook> read_hooks(const Field& hooks) {
+    std::vector<ConfigHook> all;
+    for (const auto& entry : hooks.node.entries) {
+        const Field field = entry_of(hooks, entry);
+        require_list(field);
+        auto command = read_words(field);
+        if (command.empty() || command.front().empty()) throw field.error("is a command and its arguments, and names none");
+        all.push_back({entry.key, entry.mark, std::move(command)});
+    }
+    return all;
 }
 
 YamlNodePtr empty_map(const YamlMark& mark) {
@@ -38,14 +52,15 @@ Config parse_config(std::string source, std::string_view text, std::string base_
     const auto root = parse_yaml(std::make_shared<YamlSource>(
         YamlSource{std::move(source), std::string(text), std::move(base_directory), YamlOrigin::document}));
     if (!root->is(YamlNode::Kind::map)) throw located(root->mark, formatted("a config is a map, and this is {}", kind_name(root->kind)));
-    Config config{empty_map(root->mark), empty_map(root->mark)};
+    Config config{empty_map(root->mark), empty_map(root->mark), {}};
     for (const auto& entry : root->entries) {
         const Field field{entry.key, entry.mark, *entry.value};
-        if (entry.key != k_keys[0] && entry.key != k_keys[1]) throw unknown_config_key(entry);
+        if (std::ranges::find(k_keys, entry.key) == k_keys.end()) throw unknown_config_key(entry);
         require_map(field);
         if (entry.value->is(YamlNode::Kind::null)) continue;
         if (entry.key == "defaults") config.defaults = normalise_manifest(entry.value);
-        else config.ceilings = entry.value;
+        else if (entry.key == "ceilings") config.ceilings = entry.value;
+        else config.hooks = read_hooks(field);
     }
     // The defaults are checked by themselves: a mistake in them must not come up only where no manifest covers it.
     DecodeContext context;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A config file: a manifest's tree under `defaults:`, and under `ceilings:` what nothing may exceed. It is read as
-// strictly as a manifest, and errors show the place in the same way.
+// A config file: a manifest's tree under `defaults:`, under `ceilings:` what nothing may exceed, and under `hooks:` what
+// is run when something happens. It is read as strictly as a manifest, and errors show the place in the same way.
 //
 //   const Config config = parse_config("/etc/sandbox/config.yaml", text, "/etc/sandbox");
 #pragma once
@@ -9,12 +9,21 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sandbox::domain {
+
+// `exec.ended: [command, argument...]`. What kinds of events there are is not known here.
+struct ConfigHook {
+    std::string kind;
+    YamlMark mark; // of the kind
+    std::vector<std::string> command;
+};
 
 struct Config {
     YamlNodePtr defaults; // normalised, its keys and values checked
     YamlNodePtr ceilings; // as written; for Ceilings::add
+    std::vector<ConfigHook> hooks;
     bool names_host_paths = false; // the defaults may reach files beside the config
 };
 

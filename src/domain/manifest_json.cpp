@@ -195,7 +195,8 @@ std::vector<std::string> sections_kept_for_later(const Manifest& manifest) {
     std::vector<std::string> sections;
     const json extensions = json::parse(manifest.extensions_json);
     for (const auto& [name, section] : extensions.items()) {
-        if (!section.empty()) sections.push_back(name);
+        const bool is_carried_out = name == "export" && section.size() == 1 && section.contains("scan");
+        if (!section.empty() && !is_carried_out) sections.push_back(name);
     }
     return sections;
 }

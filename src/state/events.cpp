@@ -76,6 +76,12 @@ std::optional<EventKind> event_from_name(std::string_view text) {
     return std::nullopt;
 }
 
+std::vector<std::string> event_names() {
+    std::vector<std::string> names;
+    for (const Name& name : k_names) names.emplace_back(name.name);
+    return names;
+}
+
 std::string event_line(const Event& event) {
     Json json{{"time", format_rfc3339_ms(event.time_ms)}, {"event", event_name(event.kind)}};
     if (!event.session.empty()) json["session"] = event.session;

@@ -25,6 +25,7 @@ enum class EventKind { created, exec_started, exec_ended, written, exported, des
 // "session.created", "exec.ended", ...: as they stand in the file and on the command line.
 std::string_view event_name(EventKind kind);
 std::optional<EventKind> event_from_name(std::string_view name);
+std::vector<std::string> event_names();
 
 struct Event {
     using Value = std::variant<std::string, std::int64_t, bool>;

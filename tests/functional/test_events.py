@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the event log says of a session's life, what it never says, and the hooks that a config file runs on it."""
+import json
+import signal
+import stat
+import subprocess
+
+import pytest
+
+import runner
+from runner import BASE, new_owner, wait_until
+
+
+def events(sb, *args, **kw):
+    return [json.loads(line) for line in sb.run("--json", "events", *args, **kw).text.splitlines()]
+
+
+def kinds(sb, *args):
+    return [event["event"] for event in events(sb, *args)]
+
+
+def test_a_life_is_told(sb, tmp_path):
+    session = sb.create("--name", "web")
+    sb.sh("web", "exit 3", status=3)
+    (tmp_path / "in").write_text("12345")
+    sb.run("cp", tmp_path / "in", "web:")
+    sb.run("cp", "web:in", tmp_path / "out")
+    sb.destroy("web")
+    told = events(sb)
+    assert [event["event"] for event in told] == ["session.created", "exec.started", "exec.ended", "file.written", "file.exported", "session.destroyed"]
+    assert all(event["session"] == session and event["name"] == "web" and event["owner"] == sb.owner for event in told)
+    assert [event["time"] for event in told] == sorted(event["time"] for event in told)
+    created, started, ended, written, exported, _ = told
+    assert created["image"] == BASE and created["expiresAt"] > created["time"]
+    assert started["exec"] == ended["exec"] and started["command"] == ended["command"] == "sh -c exit 3"
+    assert (ended["outcome"], ended["exitStatus"]) == ("exited", 3) and ended["wallMs"] >= 0
+    assert (written["path"], written["files"], written["bytes"]) == (".", 1, 5)
+    assert (exported["path"], exported["bytes"]) == ("in", 5)
+    text = sb.run("events").text.splitlines()
+    assert len(text) == 6 and all("web" in line for line in text) and "exit 3 after" in text[2]
+
+
+def test_every_way_of_cp_is_told(sb, tmp_path):
+    one, two = sb.create(), sb.create()
+    sb.sh(one, "echo x >f")
+    sb.run("cp", f"{one}:f", f"{two}:g")
+    archive = sb.run("cp", f"{two}:g", "-").out
+    sb.run("cp", "-", f"{two}:.", input=archive)
+    assert kinds(sb, one)[-1] == "file.exported"
+    assert kinds(sb, two)[-3:] == ["file.written", "file.exported", "file.written"]
+
+
+def test_neither_output_nor_input_nor_environment_is_kept(sb):
+    session = sb.create("-e", "SECRET=s3cr3t-one")
+    sb.run("exec", "-i", "-e", "OTHER=s3cr3t-two", session, "--", "sh", "-c", 'cat; echo "$SECRET $OTHER"', input="s3cr3t-three")
+    sb.json("exec", session, "--", "sh", "-c", 'echo "$SECRET"')
+    sb.destroy(session)
+    for path in sb.state_dir.rglob("*"):
+        if path.is_file():
+            assert b"s3cr3t" not in path.read_bytes(), path
+    assert stat.S_IMODE((sb.state_dir / "events.jsonl").stat().st_mode) & 0o077 == 0
+
+
+def test_how_execs_end(sb):
+    session = sb.create()
+    sb.run("exec", "--timeout", "200ms", session, "sleep", "60", status=124)
+    sb.run("exec", session, "--", "sh", "-c", "kill -9 $$", status=137)
+    sb.run("exec", session, "/no/such", status=127)
+    ended = events(sb, "--kind", "exec.ended", session)
+    assert [(event["outcome"], event.get("exitStatus")) for event in ended] == [("timed_out", 124), ("signaled", 137), ("start_failed", 127)]
+    shown = sb.json("inspect", session)["lastExecs"]
+    assert shown == ended
+    assert "timed_out" in sb.run("inspect", session).text
+
+
+def test_inspect_shows_the_last_ones(sb):
+    session = sb.create()
+    for number in range(12):
+        sb.sh(session, f"exit {number}", status=number)
+    last = sb.json("inspect", session)["lastExecs"]
+    assert [event["exitStatus"] for event in last] == list(range(12))[-len(last):] and 5 <= len(last) <= 12
+
+
+def test_an_owner_sees_its_own(sb, make_sandbox):
+    other = runner.Sandbox(sb.state_dir, new_owner())
+    session = sb.create("--name", "mine")
+    assert kinds(other) == [] and kinds(other, "--all-owners") == ["session.created"]
+    assert kinds(sb, "mine") == kinds(sb, session) == ["session.created"]
+    assert kinds(sb, "nosuch") == []
+
+
+def test_an_expired_session_and_what_gc_takes(sb, engine):
+    session = sb.create("--ttl", "1s")
+    wait_until(lambda: not engine.containers({"sandbox.session": session}), what="the session's own end")
+    sb.run("gc", "--grace", "0s")
+    assert events(sb, session)[-1]["event"] == "session.expired"
+    engine.create_volume(f"{session}-left", {"sandbox.instance": sb.instance, "sandbox.session": "s000000000000", "sandbox.owner": sb.owner,
+                                             "sandbox.role": "workspace"})
+    sb.run("gc", "--grace", "0s")
+    taken = events(sb, "--kind", "gc.removed")
+    assert [(event["id"], event["why"]) for event in taken] == [(f"{session}-left", "orphan")]
+
+
+def test_since(sb):
+    session = sb.create()
+    created = events(sb)[0]["time"]
+    assert kinds(sb, "--since", "1h") == kinds(sb, "--since", created) == ["session.created"]
+    assert kinds(sb, "--since", "2099-01-01T00:00:00Z") == []
+    for wrong in ("yesterday", "", "-5m", "2026-13-01T00:00:00Z"):
+        assert "--since" in sb.fails(2, "events", "--since", wrong).errors
+    assert "exec.ended" in sb.fails(2, "events", "--kind", "exec").errors
+    sb.destroy(session)
+
+
+def test_follow_tells_at_once_and_ends_with_its_reader(sb):
+    session = sb.create()
+    following = sb.start("--json", "events", "-f", stdout=subprocess.PIPE)
+    # It has begun when it tells of something: what was before it started is not told.
+    def tell():
+        sb.sh(session, "true")
+        return json.loads(following.stdout.readline())
+    seen = [tell()]
+    sb.destroy(session)
+    while seen[-1]["event"] != "session.destroyed":
+        seen.append(json.loads(following.stdout.readline()))
+    assert "session.created" not in [event["event"] for event in seen]
+    following.stdout.close()
+    assert following.wait(timeout=20) == 128 + signal.SIGPIPE
+
+
+def test_no_state_no_events_and_none_is_made(make_sandbox):
+    fresh = make_sandbox()
+    assert fresh.run("events").text == ""
+
+
+def test_a_full_disk_costs_events_and_nothing_else(make_sandbox, engine, tmp_path):
+    """The log stands on a device of its own that is always full."""
+    sb = make_sandbox()
+    session = sb.create()
+    log = sb.state_dir / "events.jsonl"
+    log.unlink()
+    log.symlink_to("/dev/full")
+    assert sb.sh(session, "echo fine").text == "fine\n"
+    sb.destroy(session)
+    runner.close(sb, engine)
+
+
+# --- hooks ---------------------------------------------------------------------------------------------------------
+
+def configure(sb, hooks):
+    path = sb.state_dir.parent / "config/sandbox/config.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"hooks": hooks}))
+    return path
+
+
+def test_a_hook_gets_its_event_before_the_command_is_over(sb, tmp_path):
+    configure(sb, {kind: ["sh", "-c", f'echo "$SANDBOX_EVENT" >>{tmp_path}/kinds; cat >>{tmp_path}/events; echo said']
+                   for kind in ("session.created", "exec.started", "exec.ended", "session.destroyed")})
+    session = sb.create()
+    result = sb.sh(session, "echo result; exit 5", status=5)
+    assert result.text == "result\n" and result.errors == "said\nsaid\n"
+    assert (tmp_path / "kinds").read_text().split() == ["session.created", "exec.started", "exec.ended"]
+    sb.destroy(session)
+    assert [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()] == events(sb)
+
+
+def test_a_hook_that_fails_changes_no_status(sb, tmp_path):
+    config = configure(sb, {"exec.ended": ["sh", "-c", "exit 7"], "exec.started": ["/no/such/hook"]})
+    session = sb.create()
+    result = sb.sh(session, "true")
+    assert f"{config}:1" in result.errors and "status 7" in result.errors and "/no/such/hook" in result.errors
+    assert all(line.startswith("sandbox: warning: ") for line in result.errors.splitlines())
+
+
+def test_what_a_hook_does_runs_no_hooks(sb, tmp_path):
+    session = sb.create()
+    configure(sb, {"exec.ended": ["sh", "-c", f'echo ran >>{tmp_path}/runs; "{runner.binary()}" exec {session} true']})
+    assert sb.sh(session, "true").errors == ""
+    assert (tmp_path / "runs").read_text() == "ran\n"
+    assert kinds(sb, session).count("exec.ended") == 2
+
+
+def test_hooks_of_two_files_are_both_run_the_hosts_first(sb, tmp_path):
+    (tmp_path / "etc/sandbox").mkdir(parents=True)
+    (tmp_path / "etc/sandbox/config.yaml").write_text(f"hooks: {{session.created: [sh, -c, 'echo host >>{tmp_path}/ran']}}")
+    configure(sb, {"session.created": ["sh", "-c", f"echo user >>{tmp_path}/ran"]})
+    script = f'mount --bind {tmp_path}/etc /etc && exec "$@"'
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", *sb.argv("create", "--image", BASE)],
+                          env=sb.environ(), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "ran").read_text() == "host\nuser\n"
+
+
+@pytest.mark.parametrize("hooks,word", [({"exec.end": ["true"]}, "exec.ended"), ({"exec.ended": "true"}, "list"), ({"exec.ended": []}, "command"), (["true"], "map")])
+def test_a_wrong_hook_is_told_with_its_place(sb, hooks, word):
+    config = configure(sb, hooks)
+    shown = sb.fails(2, "config", "show").errors
+    assert f"{config}:1:" in shown and word in shown
+
+
+def test_config_show_lists_hooks(sb):
+    config = configure(sb, {"exec.ended": ["logger", "-t", "sandbox"]})
+    assert sb.json("config", "show")["hooks"] == [{"event": "exec.ended", "command": ["logger", "-t", "sandbox"], "origin": f"{config}:1"}]
+    assert "logger -t sandbox" in sb.run("config", "show").text
+
+
+def test_a_hook_that_was_killed_is_told(sb):
+    configure(sb, {"session.created": ["sh", "-c", "kill -9 $$"]})
+    assert "signal 9" in sb.run("create", "--image", BASE).errors
