@@ -19,7 +19,6 @@ namespace sandbox::cli {
 namespace {
 
 constexpr Milliseconds k_patience{30'000};
-constexpr const char* k_within_hook = "SANDBOX_IN_HOOK";
 
 std::string place_of(const domain::YamlMark& mark) { return mark.source->name + ":" + std::to_string(mark.line + 1); }
 
@@ -36,7 +35,7 @@ std::vector<std::string> environment_for(const state::Event& event) {
     std::vector<std::string> all;
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) all.emplace_back(*entry);
     all.push_back("SANDBOX_EVENT=" + std::string(state::event_name(event.kind)));
-    all.push_back(std::string(k_within_hook) + "=1");
+    all.push_back("SANDBOX_IN_HOOK=1");
     return all;
 }
 
@@ -75,7 +74,7 @@ void HookRunner::operator()(const state::Event& event) noexcept {
     try {
         if (!m_hooks) {
             m_hooks = std::make_shared<std::vector<Hook>>();
-            if (std::getenv(k_within_hook) == nullptr) *m_hooks = config_hooks(m_call);
+            if (std::getenv("SANDBOX_IN_HOOK") == nullptr) *m_hooks = config_hooks(m_call);
         }
         for (const Hook& hook : *m_hooks) {
             if (hook.kind != event.kind) continue;

@@ -99,7 +99,7 @@ std::string type_text(const ManifestKey& key) {
     case KeyType::size: return "size: 64KB, 512MB, 1.5GiB (KB is 1000 bytes, KiB and k are 1024)";
     case KeyType::duration: return "duration: 250ms, 30s, 5m, 1h30m, 2d";
     case KeyType::count: return "whole number from " + std::to_string(key.least) + " to " + std::to_string(key.most);
-    case KeyType::number: return "number above 0 and up to " + std::to_string(key.most);
+    case KeyType::number: return "number from 0.01 to " + std::to_string(key.most);
     case KeyType::list: return "list";
     case KeyType::map: return "map";
     case KeyType::choice: return "one of: " + join(split(key.choices, '|'), ", ");

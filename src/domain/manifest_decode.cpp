@@ -13,9 +13,6 @@
 namespace sandbox::domain {
 namespace {
 
-// The kernel's quota is 1 ms in 100 at least; an engine takes less for no limit at all.
-constexpr double k_least_cpus = 0.01;
-
 // What a reader gets: the field, and where its value goes.
 struct Read {
     const Field& f;
@@ -95,7 +92,7 @@ const std::array k_bindings = {
     Binding{"limits.maxOutput", [](Read r) { r.m.limits.max_output = read_size(r.f, r.key.least); }},
     Binding{"limits.maxFile", [](Read r) { r.m.limits.max_file = read_size(r.f, r.key.least); }},
     Binding{"limits.memory", [](Read r) { r.m.limits.memory = read_size(r.f, r.key.least); }},
-    Binding{"limits.cpus", [](Read r) { r.m.limits.cpus = read_number(r.f, k_least_cpus, static_cast<double>(r.key.most)); }},
+    Binding{"limits.cpus", [](Read r) { r.m.limits.cpus = read_number(r.f, k_least_number, static_cast<double>(r.key.most)); }},
     Binding{"limits.pids", [](Read r) { r.m.limits.pids = read_count32(r); }},
     Binding{"limits.maxProcesses", [](Read r) { r.m.limits.max_processes = read_count32(r); }},
     Binding{"network", [](Read r) { r.m.network = NetworkMode(read_choice(r.f, r.key.choices)); }},

@@ -27,6 +27,9 @@ enum class CeilingRule {
     same,     // this very value
 };
 
+// The least of a number. It is the processors': the kernel's quota is 1 ms in 100 at least, and an engine takes less for no limit.
+inline constexpr double k_least_number = 0.01;
+
 struct ManifestKey {
     std::string_view path;     // "lifecycle.idleTimeout"
     KeyType type;

@@ -34,7 +34,7 @@ json count_schema(std::uint64_t least, std::uint64_t most) {
 }
 
 json number_schema(const ManifestKey& key) {
-    return {{"type", {"string", "number"}}, {"exclusiveMinimum", 0}, {"maximum", key.most}, {"pattern", "^[0-9.][0-9.eE+-]*$"}};
+    return {{"type", {"string", "number"}}, {"minimum", k_least_number}, {"maximum", key.most}, {"pattern", "^[0-9.][0-9.eE+-]*$"}};
 }
 
 json boolean_schema() { return {{"enum", {true, false, "true", "false"}}}; }

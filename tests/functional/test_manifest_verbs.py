@@ -28,7 +28,7 @@ TAKEN = ["", "image: x", "image: 5", "user: 1000", "limits:", "labels:", "metada
 REFUSED = [("imge: x", 1, 1, "image"), ("limits: {memroy: 1GB}", 1, 10, "memory"), ("memory: 1GB", 1, 1, "limits"),
            ("network: host", 1, 10, "none"), ("network:\n  mode: none", 2, 3, "bridge"), ("limits: {memory: lots}", 1, 18, "size"),
            ("limits: {memory: 100}", 1, 18, "small"), ("limits: {pids: 0}", 1, 16, "from 1"), ("limits: {pids: many}", 1, 16, "number"),
-           ("limits: {cpus: 0}", 1, 16, "above 0"), ("limits: {timeout: 30}", 1, 19, "unit"), ("lifecycle: {ttl: soon}", 1, 18, "duration"),
+           ("limits: {cpus: 0}", 1, 16, "from 0.01"), ("limits: {timeout: 30}", 1, 19, "unit"), ("lifecycle: {ttl: soon}", 1, 18, "duration"),
            ("limits: [1]", 1, 9, "map"), ("labels: [a]", 1, 9, "map"), ("labels: {a: [b]}", 1, 13, "text"), ("env: {A: }", 1, 7, "value"),
            ("env: {A: {fromEnv: B, fromFile: c}}", 1, 10, "one of"), ("env: {A: {from: B}}", 1, 11, "fromEnv"),
            ("publish: 80", 1, 10, "list"), ("publish: [0]", 1, 11, "port"), ("directories: {a: b}", 1, 14, "list"),

@@ -164,7 +164,7 @@ def test_json_fields_are_those_that_are_printed(sb, base):
     assert {"text", "base64"} <= printed
     ps, ps_known = check("ps", sb.json("ps"))
     assert {"idleLeftMs", "stateKnown", "workspace.mode", "operations"} <= ps
-    check("inspect", sb.json("inspect", "web"), "ps")
+    check("inspect", sb.json("inspect", "web"), "ps", "events")
     check("cp", sb.json("cp", "/etc/hostname", "web:"))
     check("workspace ls", sb.json("workspace", "ls"), "workspace inspect")
     check("workspace inspect", sb.json("workspace", "inspect", "kept"))
