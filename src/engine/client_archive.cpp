@@ -13,8 +13,9 @@ std::string archive_path(std::string_view container, std::string_view path) {
     return object_path("containers", container, "archive") + "?path=" + percent_encode(path);
 }
 
-// 404 stands for a missing container and for a missing path in it; the words differ between versions.
+// 404 stands for a missing container and for a missing path in it; the words differ between versions, and Podman's are the kernel's.
 bool is_missing_path(const Response& response) {
+    if (is_absent(response, "no such file or directory")) return true;
     if (response.status != 404 || !is_absent(response, "container")) return false;
     const std::string words = failure_text(response);
     return words.find("o such container:path") != std::string::npos || words.find("o such container") == std::string::npos;
