@@ -122,10 +122,22 @@ std::vector<std::string> check_arguments(const Command& command, const std::vect
     return arguments;
 }
 
+std::string missing_argument(const Command& command, std::size_t given) {
+    const std::string start = "sandbox " + std::string(command.name);
+    if (command.positionals.empty()) return start + " needs more arguments";
+    return start + ": " + std::string(command.positionals[std::min(given, command.positionals.size() - 1)].name) + " is missing";
+}
+
+// A session alone is a wish to be in it.
+std::optional<std::string> hint_for_missing(const Command& command, const std::vector<std::string>& arguments) {
+    if (!command.stops_at_first_argument || arguments.size() != 1) return std::nullopt;
+    return "a shell in it: sandbox " + std::string(command.name) + " -it " + printable(arguments.front()) + " sh";
+}
+
 void check_count(const Command& command, const std::vector<std::string>& arguments) {
     const std::string usage = "usage: sandbox " + std::string(command.name) + " " + std::string(command.usage);
     if (arguments.size() < command.min_arguments) {
-        throw Error(ErrorCode::usage, "sandbox " + std::string(command.name) + " needs more arguments").hint(usage);
+        throw Error(ErrorCode::usage, missing_argument(command, arguments.size())).hint(hint_for_missing(command, arguments).value_or(usage));
     }
     if (arguments.size() > command.max_arguments) {
         const std::string& extra = arguments[command.max_arguments];
@@ -233,7 +245,8 @@ ParsedLine parse_line(const std::vector<std::string>& line) {
         parsed.wants_help = !parsed.wants_version;
         for (const auto& word : line) {
             if (word.starts_with('-') && word != "--version" && find_option(global_options(), word.substr(0, word.find('='))) == nullptr) {
-                throw Error(ErrorCode::usage, "unknown option " + printable(word)).hint("sandbox --help lists them");
+                throw Error(ErrorCode::usage, "unknown option " + printable(word))
+                    .hint(hint_for_option("", word).value_or("sandbox --help lists them"));
             }
         }
         const auto asks = [&](std::string_view word) { return std::ranges::find(line, word) != line.end(); };

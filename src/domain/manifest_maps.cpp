@@ -64,7 +64,7 @@ std::uint16_t read_port(const Field& field) {
     if (text.find(':') != std::string::npos) {
         throw field.error(formatted("\"{}\" names a port of the host", shown(text)))
             .hint("give the session's port alone: the engine chooses a free one on the host's loopback, "
-                  "and `sandbox ports` shows it");
+                  "and sandbox inspect shows it");
     }
     if (text.ends_with("/tcp")) text.resize(text.size() - 4);
     std::uint16_t port = 0;
