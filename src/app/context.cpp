@@ -25,6 +25,20 @@ Context::Context(Settings settings) : m_settings(std::move(settings)) {
     m_owner = m_settings.owner.value_or("uid:" + std::to_string(::getuid()));
 }
 
+Context Context::sibling(std::mutex& telling) {
+    const auto one_at_a_time = [&telling](const auto& tell) {
+        return [&telling, &tell](const auto& what) {
+            const std::lock_guard lock(telling);
+            tell(what);
+        };
+    };
+    Context other(m_settings);
+    other.progress = one_at_a_time(progress);
+    other.on_event = one_at_a_time(on_event);
+    other.warn = one_at_a_time(warn);
+    return other;
+}
+
 state::Store& Context::keep(state::Store store) {
     m_store = std::move(store);
     if (!m_store->warning().empty()) warn(m_store->warning());

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,9 @@ struct Settings {
 class Context {
   public:
     explicit Context(Settings settings);
+    // One for another thread: the same settings, a store and engine clients of its own. What it tells goes to this one's
+    // functions, one at a time; it must not outlive this one and the mutex.
+    Context sibling(std::mutex& telling);
 
     // --owner, else SANDBOX_OWNER, else uid:<uid>. Throws usage when it breaks the rule for owners.
     const std::string& owner() const { return m_owner; }

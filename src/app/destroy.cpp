@@ -3,6 +3,7 @@
 
 #include "app/sessions.hpp"
 #include "app/teardown.hpp"
+#include "app/workers.hpp"
 #include "util/text.hpp"
 #include "util/time.hpp"
 
@@ -42,6 +43,14 @@ DestroyedSession destroy_one(Context& context, const state::SessionRow& found) {
     throw left_error(left).hint("sandbox gc tries again");
 }
 
+// What was named, and what became of it.
+struct Named {
+    std::string target;
+    state::SessionRow row;
+    std::optional<DestroyedSession> destroyed;
+    std::optional<Error> error;
+};
+
 std::vector<std::string> selected_ids(Context& context, const DestroySelection& selection) {
     state::Store::Filter filter;
     if (!selection.all_owners) filter.owner = context.owner();
@@ -58,17 +67,29 @@ DestroyReport destroy_sessions(Context& context, const DestroySelection& selecti
     const bool by_scope = selection.all || !selection.labels.empty();
     const auto targets = by_scope ? selected_ids(context, selection) : selection.names;
     DestroyReport report;
+    std::vector<Named> found;
     std::set<std::string> seen;
     for (const auto& target : targets) {
         try {
             // An id selected over all owners is looked up as what it is; a name always within the owner.
             const auto by_id = by_scope ? context.store().find(target) : std::nullopt;
             const auto row = by_id ? *by_id : find_session(context.store(), context.owner(), target);
-            if (seen.insert(row.id).second) report.destroyed.push_back(destroy_one(context, row));
+            if (seen.insert(row.id).second) found.push_back({target, row, {}, {}});
         } catch (const Error& error) {
             if (selection.ignore_missing && error.code() == ErrorCode::not_found) continue;
             report.failures.push_back({target, error});
         }
+    }
+    for_each_at_once(context, found.size(), [&](Context& own, std::size_t i) {
+        try {
+            found[i].destroyed = destroy_one(own, found[i].row);
+        } catch (const Error& error) {
+            found[i].error = error;
+        }
+    });
+    for (auto& one : found) {
+        if (one.error) report.failures.push_back({one.target, *one.error});
+        else report.destroyed.push_back(*one.destroyed);
     }
     return report;
 }

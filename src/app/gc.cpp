@@ -4,6 +4,7 @@
 #include "app/events.hpp"
 #include "app/gc_facts.hpp"
 #include "app/teardown.hpp"
+#include "app/workers.hpp"
 #include "app/workspaces.hpp"
 #include "domain/labels.hpp"
 #include "util/error.hpp"
@@ -140,6 +141,24 @@ bool Collector::remove_unused_workspace(const GcItem& item) {
 
 bool Collector::remove_leftover(const GcItem& item) { return m_context.store().remove_leftover(item.id); }
 
+// Items of one kind at a time: a volume can go when the containers that mount it are gone.
+void apply_all(Context& context, const domain::GcPolicy& policy, std::vector<GcOutcome>& outcomes) {
+    for (std::size_t first = 0, last = 0; first < outcomes.size(); first = last) {
+        const auto action = outcomes[first].item.action;
+        while (last < outcomes.size() && outcomes[last].item.action == action) ++last;
+        for_each_at_once(context, last - first, [&](Context& own, std::size_t i) {
+            GcOutcome& outcome = outcomes[first + i];
+            Collector collector(own, policy);
+            try {
+                outcome.done = collector.apply(outcome.item);
+                if (outcome.done) collector.note(outcome.item);
+            } catch (const Error& error) {
+                outcome.error = error;
+            }
+        });
+    }
+}
+
 } // namespace
 
 GcReport collect_garbage(Context& context, const domain::GcPolicy& policy, DryRun dry_run) {
@@ -156,18 +175,9 @@ GcReport collect_garbage(Context& context, const domain::GcPolicy& policy, DryRu
     const std::size_t before = report.warnings.size();
     const auto plan = domain::plan_gc(gather_gc_facts(context, report.warnings), policy);
     report.engine_missing = report.warnings.size() > before;
-    Collector collector(context, policy);
-    for (const auto& item : plan) {
-        GcOutcome outcome{item, false, std::nullopt};
-        try {
-            if (dry_run == DryRun::no) outcome.done = collector.apply(item);
-            if (outcome.done) collector.note(item);
-        } catch (const Error& error) {
-            outcome.error = error;
-        }
-        report.outcomes.push_back(std::move(outcome));
-    }
+    for (const auto& item : plan) report.outcomes.push_back({item, false, std::nullopt});
     if (dry_run == DryRun::no) {
+        apply_all(context, policy, report.outcomes);
         store.forget_workspace_locks();
         store.forget_dead_waiters();
     }

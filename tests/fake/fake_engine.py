@@ -14,6 +14,7 @@ A fault belongs to the calls whose "METHOD /path?query" (without the version) th
     status=, message=   an error answer instead
     reset=True          closes the connection instead of answering; after_effect=True does the call first
     mute=True           never answers
+    gather=BARRIER      answers when as many calls wait at this threading.Barrier as it is for
     header_only=True    sends the header, then nothing
     split=N             every N bytes in a send of their own
     drip=SECONDS        that long between single bytes
@@ -203,6 +204,11 @@ class FakeEngine:
                 return False
             else:
                 answer = self._route(call)
+        if "gather" in what:
+            try:
+                what["gather"].wait(timeout=30)
+            except threading.BrokenBarrierError:
+                return False
         if what.get("reset"):
             return False
         if what.get("mute"):

@@ -236,8 +236,7 @@ def half_made(fake, sb):
     assert started.wait(timeout=20)
     stop(child)
     fake.model.on_start = lambda container: None
-    (row,) = sb.sessions("--all")
-    return row["id"]
+    return sb.sessions("--all")[-1]["id"]
 
 
 def test_destroy_says_what_is_left(fake, sb):
@@ -257,6 +256,16 @@ def test_removal_in_progress_is_waited_out(fake, sb):
     fake.fail("DELETE /containers/", times=3, status=409, message="removal of container x is already in progress")
     sb.destroy(session, timeout=60)
     assert nothing_left(fake, sb)
+
+
+@pytest.mark.parametrize("line", [["destroy", "--all"], ["gc", "--grace", "0s"]], ids=["destroy", "gc"])
+def test_several_end_at_once(fake, sb, line):
+    for _ in range(4):
+        half_made(fake, sb)
+    together = threading.Barrier(4)
+    fake.fail("DELETE /containers/", times=4, gather=together)
+    sb.run(*line, timeout=120)
+    assert not together.broken and nothing_left(fake, sb)
 
 
 def test_gc_goes_on_when_a_part_fails(fake, sb):

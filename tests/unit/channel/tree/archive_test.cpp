@@ -138,7 +138,7 @@ TEST_CASE_FIXTURE(ArchiveFixture, "what comes out as an archive goes in again as
     CHECK((stat_of(workdir + "/dir/suid").st_mode & 07777) == 0755);
     REQUIRE(::chmod((workdir + "/tree/suid").c_str(), 0755) == 0);
     CHECK(content_of(workdir + "/dir/sparse") == content_of(workdir + "/tree/sparse"));
-    for (const std::string root : {workdir + "/tree", workdir + "/dir"}) {
+    for (const auto& root : {workdir + "/tree", workdir + "/dir"}) {
         REQUIRE(::unlink((root + "/sparse").c_str()) == 0);
         REQUIRE(::chmod(root.c_str(), 0755) == 0); // what is there keeps its mode
         set_mtime(root, 5, 0);
