@@ -226,13 +226,13 @@ const Command k_manifest_check{
     .alias = "",
     .group = "manifests",
     .summary = "say everything that is wrong with manifests",
-    .usage = "FILE...",
+    .usage = "MANIFEST...",
     .min_arguments = 1,
     .max_arguments = SIZE_MAX,
     .positionals = {{"MANIFEST", Completer::by_value, true}},
     .options = [] { return std::vector<Option>{k_allow_path}; },
     .examples = [] { return std::vector<std::string_view>{"sandbox manifest check ticket.yaml", "git show HEAD:ci.yaml | sandbox manifest check -"}; },
-    .details = "Each FILE is checked by itself; - is standard input. Exit status 2 when something is wrong.",
+    .details = "Each MANIFEST is checked by itself; - is standard input. Exit status 2 when something is wrong.",
     .run = run_check};
 
 const Command k_manifest_explain{

@@ -64,9 +64,21 @@ TEST_CASE("a config is read as strictly as a manifest") {
     CHECK(contains(refused("ceilings: {limits: {memory: much}}").message(), "size"));
     CHECK(contains(refused("ceilings: {security: {readonlyRootfs: false}}").message(), "only true"));
     CHECK(contains(refused("ceilings: {limits: {timeout: 0}}").message(), "no limit"));
-    CHECK(contains(refused("hooks: {}").message(), "unknown key"));
+    CHECK(contains(refused("hook: {}").message(), "did you mean \"hooks\""));
+    CHECK(contains(refused("hooks: []").message(), "map"));
+    CHECK(contains(refused("hooks: {exec.ended: true}").message(), "list"));
+    CHECK(contains(refused("hooks: {exec.ended: []}").message(), "names none"));
     CHECK_NOTHROW(parse_config("c.yaml", "", "/etc"));
     CHECK_NOTHROW(parse_config("c.yaml", "defaults:\nceilings:\n", "/etc"));
+}
+
+TEST_CASE("hooks are commands, with the place of each") {
+    const auto hooks = parse_config("c.yaml", "hooks:\n  exec.ended: [a, \"b c\"]\n  anything: [d]\n", "/etc").hooks;
+    REQUIRE(hooks.size() == 2);
+    CHECK(hooks[0].kind == "exec.ended");
+    CHECK(hooks[0].mark.line == 1);
+    CHECK(hooks[0].command == std::vector<std::string>{"a", "b c"});
+    CHECK(hooks[1].kind == "anything"); // what kinds there are is not the domain's
 }
 
 TEST_CASE("what is over a ceiling is denied, with both places") {
