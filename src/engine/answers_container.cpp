@@ -4,6 +4,8 @@
 #include "engine/json_fields.hpp"
 #include "util/time.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 
@@ -70,6 +72,11 @@ ContainerInfo from_list_item(const Json& item) {
     return info;
 }
 
+bool is_read(std::string_view key) {
+    constexpr std::array<std::string_view, 8> k_keys{"Id", "Names", "Image", "State", "Created", "Labels", "Mounts", "Ports"};
+    return std::ranges::find(k_keys, key) != k_keys.end();
+}
+
 } // namespace
 
 ContainerInfo parse_container(std::string_view body) {
@@ -100,9 +107,16 @@ ContainerInfo parse_container(std::string_view body) {
 
 std::vector<ContainerInfo> parse_container_list(std::string_view body) {
     std::vector<ContainerInfo> list;
-    const Json json = parse_json(body, "list");
+    // One after the other, and without what is not asked for: the tree of a thousand would be most of what ps costs.
+    const auto take = [&](int depth, Json::parse_event_t event, Json& item) {
+        if (depth == 2 && event == Json::parse_event_t::key) return is_read(item.get_ref<const std::string&>());
+        const bool is_whole = event == Json::parse_event_t::object_end || event == Json::parse_event_t::array_end || event == Json::parse_event_t::value;
+        if (depth != 1 || !is_whole) return true;
+        list.push_back(from_list_item(item));
+        return false;
+    };
+    const Json json = parse_json(body, "list", take);
     if (!json.is_array() && !json.is_null()) throw Error(ErrorCode::protocol_error, "a list of containers is no list");
-    for (const Json& item : json) list.push_back(from_list_item(item));
     return list;
 }
 

@@ -19,8 +19,8 @@ namespace sandbox::engine {
 using Json = nlohmann::json;
 
 // Throws protocol_error. `what` names the answer in the message.
-inline Json parse_json(std::string_view body, const char* what) {
-    Json json = Json::parse(body, nullptr, false);
+inline Json parse_json(std::string_view body, const char* what, const Json::parser_callback_t& take = nullptr) {
+    Json json = Json::parse(body, take, false);
     if (json.is_discarded()) throw Error(ErrorCode::protocol_error, std::string("the answer to ") + what + " is not JSON");
     return json;
 }

@@ -214,7 +214,7 @@ class FakeEngine:
         if what.get("mute"):
             self._stopping.wait()
             return False
-        return self._send(connection, reader, self._spoil(answer, call, what), what)
+        return self._send(connection, reader, self._spoil(answer, call, what), what, call.method == "HEAD")
 
     @staticmethod
     def _spoil(answer, call, what):
@@ -229,7 +229,7 @@ class FakeEngine:
             answer.body = what["body"]
         return answer
 
-    def _send(self, connection, reader, answer, what):
+    def _send(self, connection, reader, answer, what, is_head=False):
         body = b"" if answer.hijack is None else answer.hijack()
         if answer.hijack is not None:
             kind = "multiplexed" if self.is_from("1.42") and not answer.is_raw else "raw"
@@ -241,7 +241,7 @@ class FakeEngine:
             payload = f"{size}\r\n".encode() + answer.body + b"\r\n0\r\n\r\n"
         else:
             head = "" if answer.status in (204, 304) else f"Content-Length: {len(answer.body)}\r\n"
-            payload = answer.body
+            payload = b"" if is_head else answer.body
         for name, value in answer.headers.items():
             head += f"{name}: {value}\r\n"
         start = f"HTTP/1.1 {answer.status} {REASONS.get(answer.status, 'Error')}\r\n{head}\r\n".encode()
@@ -287,7 +287,7 @@ class FakeEngine:
             return error(400, f"client version {call.version} is too old. Minimum supported API version is {self.min_api}")
         for method, pattern, handler in ROUTES:
             match = re.fullmatch(pattern, call.path)
-            if method == call.method and match:
+            if method in (call.method, "GET" if call.method == "HEAD" else None) and match:
                 return handler(self, call, *match.groups())
         return error(404, "page not found")
 
