@@ -8,6 +8,7 @@
 #include "app/admission.hpp"
 #include "app/context.hpp"
 #include "app/seeding.hpp"
+#include "app/workspaces.hpp"
 #include "domain/manifest.hpp"
 
 #include <string>
@@ -22,6 +23,7 @@ struct CreateOptions {
     HostRoots roots; // what the manifest's host paths may not leave
     AdmissionRules admission;
     bool reuse = false; // a running session of the name and of the same manifest will do
+    WorkspaceCheck check_reopen = nullptr;
 };
 
 struct CreatedSession {

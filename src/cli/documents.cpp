@@ -148,6 +148,15 @@ std::string created_document(const app::CreatedSession& made) {
     return line(object);
 }
 
+std::string authorize_document(const state::SessionRow& session) {
+    return line({{"workspace", session.workspace_id},
+                 {"owner", text(session.owner)},
+                 {"session", session.id},
+                 {"name", session.name.empty() ? Json(nullptr) : Json(session.name)},
+                 {"image", text(session.image)},
+                 {"labels", labels_of(session.labels)}});
+}
+
 std::string plan_document(const domain::Manifest& manifest, const std::string& owner) {
     const Json shown = without_env_values(Json::parse(domain::to_canonical_json(manifest)));
     return line({{"dryRun", true}, {"owner", text(owner)}, {"manifest", shown},

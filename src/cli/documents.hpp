@@ -24,6 +24,8 @@ using Fields = std::vector<std::pair<std::string, std::string>>; // an object of
 
 std::string error_document(const Error& error);
 std::string created_document(const app::CreatedSession& made);
+// What `authorize:` is asked about: who wants which workspace.
+std::string authorize_document(const state::SessionRow& session);
 std::string plan_document(const domain::Manifest& manifest, const std::string& owner);
 struct ExecDocument {
     const channel::ExecResult* result = nullptr; // null: it never got as far

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the config files' `hooks:` run when something happens.
+// The host's commands in the config files: what `hooks:` runs when something happens, and what `authorize:` asks.
 //
 //   call.context().on_event = HookRunner(call);
 #pragma once
 
+#include "app/workspaces.hpp"
 #include "cli/command.hpp"
 #include "state/events.hpp"
 
@@ -35,5 +36,9 @@ class HookRunner {
     const Invocation& m_call;
     std::shared_ptr<std::vector<Hook>> m_hooks; // null: not read yet
 };
+
+// Asks the `authorize:` of every config file, with the session on its input; null where there is none. What it throws is denied
+// (status 6): its command ended with another status than 0, did not run, or took longer than half a minute.
+app::WorkspaceCheck workspace_check(const Invocation& call);
 
 } // namespace sandbox::cli

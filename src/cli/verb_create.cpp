@@ -2,6 +2,7 @@
 #include "app/create.hpp"
 #include "app/destroy.hpp"
 #include "cli/documents.hpp"
+#include "cli/hooks.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -88,7 +89,7 @@ int run(Invocation& call) {
     if (call.has("reuse") && manifest.name.empty()) {
         throw Error(ErrorCode::usage, "--reuse needs a name").hint("--name NAME says which session is meant");
     }
-    const app::CreateOptions how{channel_choice(call), host_roots(call), {builder.capacity(), wait_time(call)}, call.has("reuse")};
+    const app::CreateOptions how{channel_choice(call), host_roots(call), {builder.capacity(), wait_time(call)}, call.has("reuse"), workspace_check(call)};
     if (call.has("dry-run")) {
         app::check_sources(manifest.seeds, how.roots);
         print_out(call.json() ? plan_document(manifest, call.context().owner())

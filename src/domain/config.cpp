@@ -15,7 +15,7 @@
 namespace sandbox::domain {
 namespace {
 
-constexpr std::array<std::string_view, 3> k_keys{"defaults", "ceilings", "hooks"};
+constexpr std::array<std::string_view, 4> k_keys{"defaults", "ceilings", "hooks", "authorize"};
 
 Error unknown_config_key(const YamlNode::Entry& entry) {
     const std::vector<std::string> known(k_keys.begin(), k_keys.end());
@@ -27,14 +27,17 @@ Error unknown_config_key(const YamlNode::Entry& entry) {
                                       : formatted("here: {}", join(known, ", ")));
 }
 
+std::vector<std::string> read_command(const Field& field) {
+    require_list(field);
+    auto command = read_words(field);
+    if (command.empty() || command.front().empty()) throw field.error("is a command and its arguments, and names none");
+    return command;
+}
+
 std::vector<ConfigHook> read_hooks(const Field& hooks) {
     std::vector<ConfigHook> all;
     for (const auto& entry : hooks.node.entries) {
-        const Field field = entry_of(hooks, entry);
-        require_list(field);
-        auto command = read_words(field);
-        if (command.empty() || command.front().empty()) throw field.error("is a command and its arguments, and names none");
-        all.push_back({entry.key, entry.mark, std::move(command)});
+        all.push_back({entry.key, entry.mark, read_command(entry_of(hooks, entry))});
     }
     return all;
 }
@@ -52,12 +55,16 @@ Config parse_config(std::string source, std::string_view text, std::string base_
     const auto root = parse_yaml(std::make_shared<YamlSource>(
         YamlSource{std::move(source), std::string(text), std::move(base_directory), YamlOrigin::document}));
     if (!root->is(YamlNode::Kind::map)) throw located(root->mark, formatted("a config is a map, and this is {}", kind_name(root->kind)));
-    Config config{empty_map(root->mark), empty_map(root->mark), {}};
+    Config config{empty_map(root->mark), empty_map(root->mark), {}, {}};
     for (const auto& entry : root->entries) {
         const Field field{entry.key, entry.mark, *entry.value};
         if (std::ranges::find(k_keys, entry.key) == k_keys.end()) throw unknown_config_key(entry);
-        require_map(field);
         if (entry.value->is(YamlNode::Kind::null)) continue;
+        if (entry.key == "authorize") {
+            config.authorize = read_command(field);
+            continue;
+        }
+        require_map(field);
         if (entry.key == "defaults") config.defaults = normalise_manifest(entry.value);
         else if (entry.key == "ceilings") config.ceilings = entry.value;
         else config.hooks = read_hooks(field);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A config file: a manifest's tree under `defaults:`, under `ceilings:` what nothing may exceed, and under `hooks:` what
-// is run when something happens. It is read as strictly as a manifest, and errors show the place in the same way.
+// A config file: a manifest's tree under `defaults:`, under `ceilings:` what nothing may exceed, under `hooks:` what is run
+// when something happens, and under `authorize:` what is asked before a workspace is opened again. It is read as strictly
+// as a manifest, and errors show the place in the same way.
 //
 //   const Config config = parse_config("/etc/sandbox/config.yaml", text, "/etc/sandbox");
 #pragma once
@@ -24,6 +25,7 @@ struct Config {
     YamlNodePtr defaults; // normalised, its keys and values checked
     YamlNodePtr ceilings; // as written; for Ceilings::add
     std::vector<ConfigHook> hooks;
+    std::vector<std::string> authorize; // a command and its arguments; empty: nobody is asked
     bool names_host_paths = false; // the defaults may reach files beside the config
 };
 

@@ -146,10 +146,10 @@ def test_a_full_disk_costs_events_and_nothing_else(make_sandbox, engine, tmp_pat
 
 # --- hooks ---------------------------------------------------------------------------------------------------------
 
-def configure(sb, hooks):
+def configure(sb, hooks, **more):
     path = sb.state_dir.parent / "config/sandbox/config.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"hooks": hooks}))
+    path.write_text(json.dumps({"hooks": hooks, **more}))
     return path
 
 

@@ -4,7 +4,7 @@ import json
 import time
 
 import pytest
-from runner import BASE
+from runner import BASE, state_leftovers
 
 
 def test_outlives_its_session(sb):
@@ -175,6 +175,32 @@ def test_a_workspace_that_was_left_empty_stays_as_it_was_left(sb, image, name):
     assert sb.sh(second, "ls -A; stat -c '%u:%g %a' .").text == left
     sb.sh(second, "echo x >file")
     sb.destroy(second)
+    sb.run("workspace", "rm", "p")
+
+
+def test_authorize_is_asked_on_every_reopen_and_may_refuse(sb, tmp_path):
+    config = sb.state_dir.parent / "config/sandbox/config.yaml"
+    config.parent.mkdir(parents=True)
+    asked, verdict = tmp_path / "asked", tmp_path / "verdict"
+    verdict.write_text("exit 0")
+    config.write_text(json.dumps({"authorize": ["sh", "-c", f'cat >>{asked}; echo "$SANDBOX_WORKSPACE" >&2; . {verdict}']}))
+    sb.destroy(sb.create("--workspace", "p"))
+    assert not asked.exists()  # nobody's yet
+    second = sb.create("--workspace", "p", "--name", "web", "-l", "job=7")
+    (question,) = [json.loads(line) for line in asked.read_text().splitlines()]
+    assert question == {"workspace": "p", "owner": sb.owner, "session": second, "name": "web", "image": BASE, "labels": {"job": "7"}}
+    sb.sh(second, "echo kept >f")
+    sb.destroy(second)
+    verdict.write_text("exit 3")
+    refused = sb.fails(6, "create", "--image", BASE, "--workspace", "p")
+    assert "status 3" in refused.errors and '"p"' in refused.errors
+    config.write_text(json.dumps({"authorize": ["/no/such/program"]}))
+    assert sb.fails_json(6, "create", "--image", BASE, "--workspace", "p")["code"] == "denied"
+    assert sb.sessions() == [] and state_leftovers(sb) == []
+    config.unlink()
+    third = sb.create("--workspace", "p")
+    assert sb.sh(third, "cat f").text == "kept\n"
+    sb.destroy(third)
     sb.run("workspace", "rm", "p")
 
 
