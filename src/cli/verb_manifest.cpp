@@ -5,6 +5,7 @@
 #include "cli/manifest_options.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/schema_file.hpp"
 #include "cli/verbs.hpp"
 #include "domain/manifest_schema.hpp"
 #include "domain/manifest_starter.hpp"
@@ -40,7 +41,7 @@ void write_new(const std::string& path, const std::string& text) {
 
 int run_init(Invocation& call) {
     const std::string path = call.arguments().empty() ? std::string(k_default_file) : call.arguments().front();
-    const std::string text = domain::starter_manifest(SANDBOX_SCHEMA);
+    const std::string text = domain::starter_manifest(k_schema_file);
     if (path == "-") {
         print_out(text);
         return 0;
@@ -52,8 +53,8 @@ int run_init(Invocation& call) {
     } else {
         write_new(path, text);
     }
-    if (!call.quiet() && ::access(SANDBOX_SCHEMA, R_OK) != 0) {
-        say("note: the editor's schema is not at " SANDBOX_SCHEMA "; sandbox manifest schema prints it");
+    if (!call.quiet() && ::access(k_schema_file, R_OK) != 0) {
+        say("note: the editor's schema is not at " + std::string(k_schema_file) + "; sandbox manifest schema prints it");
     }
     if (!call.quiet()) say("wrote " + printable(path) + "; sandbox create -f " + printable(path) + " makes a session from it");
     if (call.json()) print_out(object_document({{"file", path}}));
