@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import yaml12
-from runner import BASE, Sandbox, new_owner
+from runner import BASE, ROOT, Sandbox, new_owner
 
 
 @pytest.fixture
@@ -159,3 +159,11 @@ def test_create_keeps_to_the_config(sb, engine, tmp_path):
     assert str(config) in sb.fails(125, "exec", "--timeout", "61s", session, "true").errors
     sb.run("exec", "--timeout", "60s", session, "true")
     shutil.rmtree(config.parent)
+
+
+def test_example_is_that_of_the_readme_and_holds(cli):
+    example = ROOT / "examples/config/config.yaml"
+    block = next(text for text in re.findall(r"^```yaml\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL) if text.startswith("defaults:"))
+    assert [line for line in example.read_text().splitlines() if not line.startswith("#")] == block.splitlines()
+    values = shown(cli, env={"SANDBOX_CONFIG": str(example)})
+    assert values["limits.memory"][0] in ("256MB", 256000000) and str(example) in str(values["limits.memory"][1]), values["limits.memory"]
