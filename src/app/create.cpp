@@ -308,7 +308,7 @@ CreatedSession Creation::run() {
 } // namespace
 
 CreatedSession create_session(Context& context, const Manifest& manifest, const CreateOptions& options) {
-    take_overdue(context);
+    if (options.ends_overdue) take_overdue(context);
     if (!options.reuse) return Creation(context, manifest, options).run();
     for (;;) {
         if (auto row = find_reusable(context, manifest)) return {*std::move(row), {}, true};
