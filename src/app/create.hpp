@@ -22,7 +22,7 @@ struct CreateOptions {
     HostRoots roots; // what the manifest's host paths may not leave
     AdmissionRules admission;
     bool reuse = false; // a running session of the name and of the same manifest will do
-    bool ends_overdue = true; // sessions past their end go first
+    bool is_trial = false; // nobody's: it ends no others that are overdue, and is in no log
 };
 
 struct CreatedSession {

@@ -78,6 +78,11 @@ Finding unknown(std::string check, std::string what, std::string fix) {
     return {{}, std::move(check), FindingStatus::unknown, std::move(what), std::move(fix), {}};
 }
 
+Findings without_state(const Examination& examination, const char* check) {
+    if (!examination.state.exists && examination.state.error.empty()) return {ok(check, "nothing: there is no state yet")};
+    return {unknown(check, "not known without a state that can be read")};
+}
+
 std::string counted(std::size_t count, const char* noun) {
     return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }

@@ -87,7 +87,7 @@ std::map<std::string, Foreign> foreign_objects(engine::Client& engine, const std
 
 Findings check_strays(Examination& examination) {
     constexpr const char* k_check = "strays";
-    if (examination.store == nullptr) return {};
+    if (examination.store == nullptr) return without_state(examination, k_check);
     std::vector<std::string> unreachable;
     const auto plan = domain::plan_gc(gather_gc_facts(examination.context, unreachable), {});
     std::map<std::string, std::size_t> counts;

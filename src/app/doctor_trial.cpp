@@ -35,7 +35,7 @@ class Trial {
   public:
     Trial(Context& context, const std::string& image) : m_context(context) {
         CreateOptions options;
-        options.ends_overdue = false;
+        options.is_trial = true;
         m_row = create_session(context, trial_manifest(image), options).row;
     }
     Trial(const Trial&) = delete;
@@ -134,7 +134,7 @@ std::string obstacle(const Examination& examination) {
     if (examination.engine == nullptr) return "not tried: no engine answers";
     const auto& found = examination.state;
     // Making one would start a new state.db, or write to one that another machine may be using.
-    const bool is_new = found.error.empty() && !found.has_identity && found.database == state::Diagnosis::Database::absent;
+    const bool is_new = found.error.empty() && (!found.exists || found.is_directory) && !found.has_identity && found.database == state::Diagnosis::Database::absent;
     const bool is_ours = examination.store != nullptr && found.on_its_machine;
     return is_new || is_ours ? "" : "not tried: the state is not in order";
 }

@@ -173,21 +173,24 @@ std::string read_all(engine::Client& engine, std::string_view container, Millise
 
 } // namespace
 
-std::optional<Inside> parse_facts(std::string_view printed) {
+std::optional<Inside> parse_facts(std::string_view printed, Whose whose) {
     const auto files = take_apart(printed);
     if (!files || files->empty()) return std::nullopt;
     Inside inside;
-    if (const auto* status = find(*files, "/proc/1/status")) read_status(*status, inside);
-    else if (const auto* own = find(*files, "/proc/self/status")) read_status(*own, inside);
+    const auto* status = whose == Whose::first_process ? find(*files, "/proc/1/status") : nullptr;
+    if (status == nullptr) status = find(*files, "/proc/self/status");
+    if (status != nullptr) read_status(*status, inside);
     if (const auto* mounts = find(*files, "/proc/self/mountinfo")) inside.mounts = mounts_in(*mounts);
     if (const auto* devices = find(*files, "/proc/self/net/dev")) inside.interfaces = interfaces_in(*devices);
     read_limits(*files, inside);
     return inside;
 }
 
-std::optional<Inside> look_inside(engine::Client& engine, std::string_view container, Milliseconds deadline) {
+std::optional<Inside> look_inside(engine::Client& engine, const engine::ContainerInfo& container, Milliseconds deadline) {
+    if (!container.running || container.paused) return std::nullopt;
+    const bool has_own_pids = std::ranges::find(container.settings.host_namespaces, "pid") == container.settings.host_namespaces.end();
     try {
-        return parse_facts(read_all(engine, container, deadline));
+        return parse_facts(read_all(engine, container.id, deadline), has_own_pids ? Whose::first_process : Whose::own);
     } catch (const Error& error) {
         if (error.signal() != 0) throw;
         return std::nullopt;

@@ -2,7 +2,7 @@
 // What the kernel says inside a container, through an engine exec of the agent's `facts`: on any image, on any engine, and no
 // activity. It comes out of the container, so it is bounded, and what is not as expected is "not known".
 //
-//   if (const auto inside = look_inside(engine, row.container_id)) use(inside->memory);
+//   if (const auto inside = look_inside(engine, container)) use(inside->memory);
 #pragma once
 
 #include "engine/client.hpp"
@@ -41,9 +41,11 @@ struct Inside {
     std::optional<std::uint64_t> pids;
 };
 
+// PID 1 is the host's where the container has the host's process ids; then the process that looked stands for the session.
+enum class Whose { first_process, own };
 // Absent when the container does not run, is frozen, holds an agent that knows no `facts`, or does not answer in time.
-std::optional<Inside> look_inside(engine::Client& engine, std::string_view container, Milliseconds deadline = Milliseconds(5000));
+std::optional<Inside> look_inside(engine::Client& engine, const engine::ContainerInfo& container, Milliseconds deadline = Milliseconds(5000));
 // The same from what `facts` printed: pure.
-std::optional<Inside> parse_facts(std::string_view printed);
+std::optional<Inside> parse_facts(std::string_view printed, Whose whose);
 
 } // namespace sandbox::app

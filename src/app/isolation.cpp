@@ -276,7 +276,7 @@ Isolation isolation_of(Context& context, const state::SessionRow& row, Depth dep
     if (!container) return {{}, "its container is gone"};
     const auto manifest = domain::from_canonical_json(row.manifest_json);
     std::optional<Inside> inside;
-    if (depth == Depth::inside && container->running && !container->paused) inside = look_inside(engine, container->id);
+    if (depth == Depth::inside) inside = look_inside(engine, *container);
     return {compare_isolation(manifest, *container, inside ? &*inside : nullptr), {}};
 }
 

@@ -64,8 +64,6 @@ int run(Invocation& call) {
     how.quick = call.has("quick");
     how.repair = call.has("repair");
     if (how.quick && how.image) throw Error(ErrorCode::usage, "--quick tries no session, so --image has no meaning with it");
-    // A throw-away session is nothing that anybody waits for.
-    call.context().on_event = [](const state::Event&) {};
     read_config(call, how);
     const auto report = app::examine(call.context(), how);
     if (call.json()) print_out(doctor_document(report));
