@@ -51,6 +51,7 @@ struct DoctorOptions {
     std::vector<std::string> default_images; // else the first of these that is there
     bool quick = false;               // no throw-away session, and no look inside of running ones
     bool repair = false;
+    std::optional<std::string> instance; // with repair: what has this id in its labels lost its state, and is this one's now
     Findings config;                  // what the config files are like; read by the caller
     bool has_ceilings = false;        // one bounds sessions, or what one may take
     bool network_is_capped = false;   // no session gets a network

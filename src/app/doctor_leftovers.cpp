@@ -58,6 +58,7 @@ void check_lost_rows(Examination& examination, Findings& findings) {
 // Objects of one other instance.
 struct Foreign {
     std::size_t alive = 0;
+    std::size_t kept = 0; // persistent workspaces
     std::vector<std::string> dead;
 };
 
@@ -77,8 +78,8 @@ std::map<std::string, Foreign> foreign_objects(engine::Client& engine, const std
     for (const auto& volume : engine.list_volumes(filter)) {
         const std::string instance = label(volume.labels, domain::k_label_instance);
         if (instance == own || label(volume.labels, domain::k_label_role) != domain::k_role_workspace) continue;
-        if (!label(volume.labels, domain::k_label_workspace).empty() || mounted.contains(volume.name)) continue;
-        found[instance].dead.push_back("volume " + printable(volume.name));
+        if (!label(volume.labels, domain::k_label_workspace).empty()) ++found[instance].kept;
+        else if (!mounted.contains(volume.name)) found[instance].dead.push_back("volume " + printable(volume.name));
     }
     return found;
 }
@@ -117,13 +118,20 @@ Findings check_foreign_strays(Examination& examination) {
     if (found.empty()) return {ok(k_check, "no other instance uses this engine")};
     std::size_t alive = 0;
     std::vector<std::string> dead;
+    std::vector<std::string> instances;
     for (const auto& [instance, foreign] : found) {
         alive += foreign.alive;
+        instances.push_back("instance " + printable(instance) + ": " + counted(foreign.alive, "session") + " alive, " + counted(foreign.kept, "retained workspace"));
         for (const auto& name : foreign.dead) dead.push_back(name + " of instance " + printable(instance));
     }
     const std::string who = counted(found.size(), "other instance") + " on this engine";
-    if (dead.empty()) return {ok(k_check, who + ", " + counted(alive, "session") + " alive, nothing left behind")};
-    Findings findings{warning(k_check, who + ": " + counted(dead.size(), "object") + " left behind", "run sandbox gc with the --state-dir that made them")};
+    if (dead.empty()) {
+        Findings findings{ok(k_check, who + ", " + counted(alive, "session") + " alive, nothing left behind")};
+        name_some(findings.back(), instances);
+        return findings;
+    }
+    Findings findings{warning(k_check, who + ": " + counted(dead.size(), "object") + " left behind", "run sandbox gc with the --state-dir that made them; where that was lost, sandbox doctor --repair --instance ID")};
+    dead.insert(dead.begin(), instances.begin(), instances.end());
     name_some(findings.back(), dead);
     return findings;
 }

@@ -2,7 +2,6 @@
 // doctor --repair: the state is made this machine's, and rows that were lost come back from the engine's labels (law 2). It
 // deletes nothing.
 #include "app/agent_volume.hpp"
-#include "app/capabilities.hpp"
 #include "app/doctor_checks.hpp"
 #include "domain/labels.hpp"
 #include "domain/names.hpp"
@@ -81,14 +80,14 @@ domain::Manifest manifest_from(const engine::ContainerInfo& container) {
 
 class Repairer {
   public:
-    explicit Repairer(Context& context) : m_context(context) {}
+    Repairer(Context& context, const DoctorOptions& options) : m_context(context), m_options(options) {}
 
     std::vector<Repair> run();
 
   private:
     template <typename Work> void attempt(const std::string& what, Work work);
-    void close_directory();
     void open_state();
+    void adopt_instance();
     void adopt_machine();
     void rebuild();
     void rebuild_workspace(const engine::VolumeInfo& volume);
@@ -96,6 +95,7 @@ class Repairer {
     state::SessionRow row_from(const engine::ContainerInfo& container) const;
 
     Context& m_context;
+    const DoctorOptions& m_options;
     state::Store* m_store = nullptr;
     std::string m_endpoint;
     std::string m_engine_id;
@@ -115,12 +115,22 @@ template <typename Work> void Repairer::attempt(const std::string& what, Work wo
 void Repairer::open_state() {
     const auto before = state::diagnose(m_context.state_directory());
     // Nothing was ever here: there is nothing to repair, and none is made.
-    if (!before.exists && before.error.empty()) return;
+    if (!before.exists && before.error.empty() && !m_options.instance) return;
     attempt("the state was opened", [&] {
         m_store = &m_context.store();
         const auto after = state::diagnose(m_context.state_directory());
         return before.database != after.database || before.has_identity != after.has_identity || before.is_suspect != after.is_suspect || before.mode != after.mode;
     });
+}
+
+// The rows that come back are that instance's; without its id there are none.
+void Repairer::adopt_instance() {
+    if (m_store == nullptr || !m_options.instance || m_store->instance() == *m_options.instance) return;
+    attempt("the state has the instance " + *m_options.instance + " from now on", [&] {
+        m_store->adopt_instance(*m_options.instance);
+        return true;
+    });
+    if (!m_done.back().done) m_store = nullptr;
 }
 
 void Repairer::adopt_machine() {
@@ -226,6 +236,7 @@ void Repairer::rebuild() {
 
 std::vector<Repair> Repairer::run() {
     open_state();
+    adopt_instance();
     if (m_store == nullptr) return std::move(m_done);
     adopt_machine();
     rebuild();
@@ -234,6 +245,6 @@ std::vector<Repair> Repairer::run() {
 
 } // namespace
 
-std::vector<Repair> repair(Context& context, const DoctorOptions&) { return Repairer(context).run(); }
+std::vector<Repair> repair(Context& context, const DoctorOptions& options) { return Repairer(context, options).run(); }
 
 } // namespace sandbox::app::doctor

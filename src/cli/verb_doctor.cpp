@@ -7,7 +7,7 @@
 #include "cli/manifest_options.hpp"
 #include "cli/output.hpp"
 #include "cli/verbs.hpp"
-#include "domain/yaml.hpp"
+#include "state/instance.hpp"
 #include "util/text.hpp"
 
 #include <algorithm>
@@ -20,7 +20,8 @@ constexpr const char* k_base_image = "sandbox/base:latest";
 std::vector<Option> options() {
     return {{"image", 0, "IMAGE", "try a throw-away session of this image [the config's, or sandbox/base:latest]"},
             {"quick", 0, "", "try no session, and look into none"},
-            {"repair", 0, "", "take over a moved state, and bring back rows that were lost; deletes nothing"}};
+            {"repair", 0, "", "take over a moved state, and bring back rows that were lost; deletes nothing"},
+            {"instance", 0, "ID", "with --repair, on an empty state: bring back what has this id in its labels", false, false, Completer::nothing}};
 }
 
 // What is wrong, in one line; the rest of the lines show the place.
@@ -63,6 +64,11 @@ int run(Invocation& call) {
     how.image = call.value("image");
     how.quick = call.has("quick");
     how.repair = call.has("repair");
+    how.instance = call.value("instance");
+    if (how.instance && !how.repair) throw Error(ErrorCode::usage, "--instance goes with --repair");
+    if (how.instance && !state::is_instance_id(*how.instance)) {
+        throw Error(ErrorCode::usage, "--instance " + printable(*how.instance) + " is no instance's id").hint("16 hex digits: sandbox doctor lists the other instances of an engine");
+    }
     if (how.quick && how.image) throw Error(ErrorCode::usage, "--quick tries no session, so --image has no meaning with it");
     read_config(call, how);
     const auto report = app::examine(call.context(), how);

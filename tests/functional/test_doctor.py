@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import signal
 import sqlite3
 
@@ -266,6 +267,33 @@ def test_rows_that_a_set_aside_database_had(sb):
     assert found["lost_rows"]["details"] == [f"session {session}"] and "--repair" in found["lost_rows"]["fix"]
     doctor(sb, "--quick", "--repair")
     assert sb.sessions()[0]["name"] == "web"
+
+
+def test_a_state_that_was_lost_whole(make_sandbox, engine):
+    """Its workspaces are what must not be lost."""
+    lost = make_sandbox()
+    session = lost.create("--name", "web", "--workspace", "project-42")
+    lost.sh(session, "echo kept >f")
+    instance = lost.instance
+    shutil.rmtree(lost.state_dir)
+    heir = make_sandbox(owner=lost.owner)
+    details = doctor(heir, "--quick")[0]["foreign_objects"]["details"]
+    assert f"instance {instance}: 1 session alive, 1 retained workspace" in details or any(line.startswith("and ") for line in details)
+    _, document = doctor(heir, "--quick", "--repair", "--instance", instance)
+    assert [one["done"] for one in document["repairs"]].count(False) == 0 and heir.instance == instance
+    assert [row["id"] for row in heir.sessions()] == [session]
+    heir.destroy("web")
+    again = heir.create("--workspace", "project-42")
+    assert heir.run("exec", again, "cat", "f").text == "kept\n"
+    other = make_sandbox().instance or "0123456789abcdef"
+    assert doctor(heir, "--quick", "--repair", "--instance", other, status=1)[1]["repairs"][-1]["done"] is False
+    assert heir.instance == instance
+    runner.close(heir, engine)
+
+
+@pytest.mark.parametrize("line", [["--instance", "0123456789abcdef"], ["--repair", "--instance", "nosuch"], ["--quick", "--image", "x"]])
+def test_lines_that_mean_nothing(sb, line):
+    sb.fails(2, "doctor", *line)
 
 
 def test_repair_takes_nothing_that_is_not_ours(sb, make_sandbox, engine):
