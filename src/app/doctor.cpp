@@ -53,6 +53,15 @@ Findings guarded(const Check& check, Examination& examination) {
     }
 }
 
+std::vector<Repair> guarded_repair(Context& context, const DoctorOptions& options) {
+    try {
+        return doctor::repair(context, options);
+    } catch (const Error& error) {
+        if (error.signal() != 0) throw;
+        return {{"the state is looked at", false, error.message()}};
+    }
+}
+
 void add(DoctorReport& report, const char* section, Findings found) {
     for (auto& finding : found) {
         finding.section = section;
@@ -116,7 +125,7 @@ bool DoctorReport::is_healthy() const {
 
 DoctorReport examine(Context& context, const DoctorOptions& options) {
     DoctorReport report;
-    if (options.repair) report.repairs = doctor::repair(context, options);
+    if (options.repair) report.repairs = guarded_repair(context, options);
     Examination examination{context, options};
     add(report, "config", options.config);
     for (const auto& check : k_checks) add(report, check.section, guarded(check, examination));
