@@ -20,7 +20,7 @@ import sys
 import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
-DATE = "2026-11-29"  # of the last change to what the pages say
+DATE = "2026-11-30"  # of the last change to what the pages say
 MANUALS = {"1": "User Commands", "5": "File Formats"}
 SPECIAL = {"\\": r"\e", "-": r"\-", "~": r"\(ti", "^": r"\(ha", "`": r"\(ga", "'": r"\(aq", '"': r"\(dq"}
 

@@ -45,18 +45,20 @@ state::Store& Context::keep(state::Store store) {
     return *m_store;
 }
 
+std::string Context::state_directory() const { return state::default_state_directory(m_settings.state_directory); }
+
 state::Store& Context::store() {
     if (m_store) return *m_store;
-    return keep(state::Store::open(state::default_state_directory(m_settings.state_directory)));
+    return keep(state::Store::open(state_directory()));
 }
 
 state::Store& Context::lookup() {
     if (m_store) return *m_store;
-    return keep(state::Store::open_for_lookup(state::default_state_directory(m_settings.state_directory)));
+    return keep(state::Store::open_for_lookup(state_directory()));
 }
 
 const state::Store* Context::peek() {
-    if (!m_store) m_store = state::Store::peek(state::default_state_directory(m_settings.state_directory));
+    if (!m_store) m_store = state::Store::peek(state_directory());
     return m_store ? &*m_store : nullptr;
 }
 

@@ -36,6 +36,8 @@ class Context {
 
     // --owner, else SANDBOX_OWNER, else uid:<uid>. Throws usage when it breaks the rule for owners.
     const std::string& owner() const { return m_owner; }
+    // Where the state is, or would be. Throws usage where nothing says.
+    std::string state_directory() const;
     state::Store& store();
     // The same store opened without repairs or migrations where possible: for verbs that must start fast.
     state::Store& lookup();

@@ -301,14 +301,16 @@ CreatedSession Creation::run() {
         undo();
         throw;
     }
-    record(m_context, state::EventKind::created, m_row, {{"image", m_row.image}, {"expiresAt", format_rfc3339(m_row.expires_ms)}});
+    if (!m_options.is_trial) {
+        record(m_context, state::EventKind::created, m_row, {{"image", m_row.image}, {"expiresAt", format_rfc3339(m_row.expires_ms)}});
+    }
     return {m_row, m_notes};
 }
 
 } // namespace
 
 CreatedSession create_session(Context& context, const Manifest& manifest, const CreateOptions& options) {
-    take_overdue(context);
+    if (!options.is_trial) take_overdue(context);
     if (!options.reuse) return Creation(context, manifest, options).run();
     for (;;) {
         if (auto row = find_reusable(context, manifest)) return {*std::move(row), {}, true};

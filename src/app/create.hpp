@@ -24,6 +24,7 @@ struct CreateOptions {
     AdmissionRules admission;
     bool reuse = false; // a running session of the name and of the same manifest will do
     WorkspaceCheck check_reopen = nullptr;
+    bool is_trial = false; // nobody's: it ends no others that are overdue, and is in no log
 };
 
 struct CreatedSession {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "app/context.hpp"
+#include "app/isolation.hpp"
 #include "channel/agent_client.hpp"
 #include "state/events.hpp"
 
@@ -21,6 +22,7 @@ struct SessionView {
     std::optional<engine::ContainerInfo> container;
     std::optional<channel::Status> agent;
     std::vector<state::Event> last_execs; // filled by inspect only
+    std::optional<Isolation> isolation;   // by inspect --effective only
     std::int64_t age_ms = 0;
     std::optional<std::int64_t> time_left_ms; // until the TTL; absent for closed sessions
     std::optional<std::int64_t> idle_left_ms; // absent: no limit, busy, or no answer

@@ -79,6 +79,22 @@ Json session_of(const app::SessionView& view) {
             {"processes", view.agent ? Json(view.agent->processes) : Json(nullptr)}};
 }
 
+Json isolation_of(const app::Isolation& isolation) {
+    Json aspects = Json::array();
+    bool differs = false;
+    for (const auto& aspect : isolation.aspects) {
+        aspects.push_back({{"aspect", aspect.name},
+                           {"asked", aspect.asked.empty() ? Json(nullptr) : text(aspect.asked)},
+                           {"told", text(aspect.engine)},
+                           {"inside", aspect.inside ? text(*aspect.inside) : Json(nullptr)},
+                           {"differs", aspect.differs}});
+        differs = differs || aspect.differs;
+    }
+    return {{"differs", differs},
+            {"unknown", isolation.unknown.empty() ? Json(nullptr) : text(isolation.unknown)},
+            {"aspects", std::move(aspects)}};
+}
+
 // Everything a reader of the state may see; secrets are not in the row to begin with, literal env values are left out.
 Json inspected(const app::SessionView& view) {
     Json object = session_of(view);
@@ -101,6 +117,7 @@ Json inspected(const app::SessionView& view) {
     object["user"] = view.agent ? Json{{"uid", view.agent->uid}, {"gid", view.agent->gid}} : Json(nullptr);
     object["manifestDigest"] = row.manifest_digest;
     object["manifest"] = manifest_of(row);
+    object["effective"] = view.isolation ? isolation_of(*view.isolation) : Json(nullptr);
     object["lastExecs"] = Json::array();
     for (const auto& event : view.last_execs) object["lastExecs"].push_back(Json::parse(state::event_line(event)));
     return object;

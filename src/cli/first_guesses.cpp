@@ -66,6 +66,12 @@ constexpr std::array k_verbs{
     Guess{"", "tag", "images are the engine's; sandbox image import --tag NAME names a new one"},
     Guess{"", "rmi", "images are the engine's: docker rmi"},
     Guess{"", "images", "images are the engine's; sandbox image bootstrap and sandbox image import make new ones"},
+    Guess{"", "info", "sandbox doctor says what engine and machine are like"},
+    Guess{"", "check", "sandbox doctor looks at the machine, sandbox manifest check at a manifest"},
+    Guess{"", "health", "sandbox doctor ends with 0 when nothing is a problem"},
+    Guess{"", "diagnose", "sandbox doctor"},
+    Guess{"", "debug", "sandbox doctor looks at the machine, sandbox inspect SESSION at a session"},
+    Guess{"", "repair", "sandbox doctor --repair"},
     Guess{"", "login", "credentials are docker's: docker login"},
     Guess{"", "rename", "a session keeps its name: sandbox create --name NAME"},
     Guess{"", "prune", "sandbox gc clears what expired or leaked"},
@@ -174,6 +180,8 @@ constexpr std::array k_options{
     Guess{"", "--format", "--json gives every field"},
     Guess{"", "--output", "--json gives every field"},
     Guess{"inspect", "-f", "--json gives every field"},
+    Guess{"doctor", "--fix", "sandbox doctor --repair brings back what was lost; sandbox gc clears what is left over"},
+    Guess{"doctor", "--deep", "it looks at everything unless --quick is given"},
     Guess{"gc", "--force", "gc asks nothing: leave --force out"},
     Guess{"gc", "-f", "gc asks nothing: leave -f out"},
     Guess{"gc", "-a", "--workspaces --older-than 30d takes retained workspaces too"},
@@ -183,6 +191,7 @@ constexpr std::array k_options{
 constexpr std::array k_arguments{
     Guess{"create", "", "the image is an option: sandbox create --image IMAGE; a name is one too: --name NAME"},
     Guess{"ps", "", "sandbox inspect SESSION shows one session"},
+    Guess{"doctor", "", "sandbox inspect --effective SESSION looks at one session"},
     Guess{"gc", "", "sandbox destroy SESSION ends one session"},
 };
 

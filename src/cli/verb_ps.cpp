@@ -2,6 +2,7 @@
 #include "app/events.hpp"
 #include "app/observe.hpp"
 #include "app/sessions.hpp"
+#include "cli/doctor_text.hpp"
 #include "cli/documents.hpp"
 #include "cli/event_text.hpp"
 #include "cli/options.hpp"
@@ -114,6 +115,26 @@ std::string inspect_text(const SessionView& view) {
     return table({"FIELD", "VALUE"}, rows);
 }
 
+std::vector<Option> inspect_options() {
+    return {{"effective", 0, "", "the isolation it really has, by engine and kernel, against what was asked for"}};
+}
+
+// What cannot be found out of one session keeps nobody from seeing the others.
+void look_closer(Invocation& call, SessionView& view) {
+    try {
+        view.isolation = app::isolation_of(call.context(), view.row, app::Depth::inside);
+    } catch (const Error& error) {
+        if (error.signal() != 0) throw;
+        view.isolation = app::Isolation{{}, error.message()};
+    }
+}
+
+std::string effective_text(const SessionView& view, bool is_one_of_several) {
+    std::string text = is_one_of_several ? printable(view.row.name.empty() ? view.row.id : view.row.name) + "\n" : "";
+    if (!view.isolation->unknown.empty()) say("nothing is known of the isolation of " + view.row.id + ": " + view.isolation->unknown);
+    return text + isolation_text(*view.isolation);
+}
+
 int run_inspect(Invocation& call) {
     std::vector<state::SessionRow> rows;
     for (const auto& name : call.arguments()) {
@@ -123,12 +144,15 @@ int run_inspect(Invocation& call) {
     auto views = app::observe(call.context(), std::move(rows), warnings);
     for (const auto& warning : warnings) say("warning: " + warning);
     for (auto& view : views) view.last_execs = app::last_execs(call.context().lookup(), view.row.id, k_execs_shown);
+    if (call.has("effective")) {
+        for (auto& view : views) look_closer(call, view);
+    }
     if (call.json()) {
         print_out(inspect_document(views));
         return 0;
     }
     std::string text;
-    for (const auto& view : views) text += (text.empty() ? "" : "\n") + inspect_text(view);
+    for (const auto& view : views) text += (text.empty() ? "" : "\n") + (view.isolation ? effective_text(view, views.size() > 1) : inspect_text(view));
     print_out(text);
     return 0;
 }
@@ -154,13 +178,14 @@ const Command k_inspect{
     .alias = "",
     .group = "sessions",
     .summary = "show all that is known of sessions",
-    .usage = "SESSION...",
+    .usage = "[OPTIONS] SESSION...",
     .min_arguments = 1,
     .max_arguments = SIZE_MAX,
     .positionals = {{"SESSION", Completer::session, true}},
-    .options = no_options,
-    .examples = [] { return std::vector<std::string_view>{"sandbox inspect web", "sandbox inspect --json web"}; },
-    .details = "",
+    .options = inspect_options,
+    .examples = [] { return std::vector<std::string_view>{"sandbox inspect web", "sandbox inspect --json web", "sandbox inspect --effective web"}; },
+    .details = "With --effective, one line for each aspect of its isolation: what the manifest asked for, what the engine says the\n"
+               "container has, and what the kernel says inside it. A line that differs begins with \"!\".",
     .run = run_inspect};
 
 } // namespace sandbox::cli

@@ -19,6 +19,32 @@ std::string kernel_architecture(const std::string& name) {
     return name;
 }
 
+std::optional<bool> flag_if_said(const Json& json, const char* name) {
+    const Json& value = field(json, name);
+    if (!value.is_boolean()) return std::nullopt;
+    return value.get<bool>();
+}
+
+// What only somebody who looks at the engine itself wants to know.
+void add_abilities(const Json& json, EngineInfo& info) {
+    info.name = text(json, "Name");
+    info.storage_driver = text(json, "Driver");
+    info.root_directory = text(json, "DockerRootDir");
+    info.cgroup_driver = text(json, "CgroupDriver");
+    info.log_driver = text(json, "LoggingDriver");
+    info.security_options = texts(json, "SecurityOptions");
+    const Json& runtimes = field(json, "Runtimes");
+    if (runtimes.is_object()) {
+        for (const auto& [name, how] : runtimes.items()) info.runtimes.push_back(name);
+    }
+    info.memory_limit = flag_if_said(json, "MemoryLimit");
+    info.swap_limit = flag_if_said(json, "SwapLimit");
+    info.cpu_quota = flag_if_said(json, "CpuCfsQuota");
+    info.pids_limit = flag_if_said(json, "PidsLimit");
+    info.oom_kill_disable = flag_if_said(json, "OomKillDisable");
+    info.live_restore = flag_if_said(json, "LiveRestoreEnabled");
+}
+
 void add_limit_warning(const Json& json, const char* key, const char* limit, EngineInfo& info) {
     const bool known = field(json, key).is_boolean();
     if (known && !flag(json, key)) info.warnings.push_back(std::string("the engine does not enforce ") + limit);
@@ -82,8 +108,8 @@ EngineInfo parse_info(std::string_view body) {
     info.architecture = kernel_architecture(text(json, "Architecture"));
     info.default_runtime = text(json, "DefaultRuntime");
     info.cgroup_version = text(json, "CgroupVersion");
-    const auto security = texts(json, "SecurityOptions");
-    info.rootless = flag(json, "Rootless") || std::ranges::any_of(security, [](const std::string& option) {
+    add_abilities(json, info);
+    info.rootless = flag(json, "Rootless") || std::ranges::any_of(info.security_options, [](const std::string& option) {
                         return option.starts_with("name=rootless");
                     });
     info.warnings = texts(json, "Warnings");

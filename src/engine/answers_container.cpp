@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <utility>
 
 namespace sandbox::engine {
 namespace {
@@ -45,6 +46,37 @@ void add_ports(const Json& ports, ContainerInfo& info) {
             if (const auto outer = parse_port(text(binding, "HostPort"))) info.ports.emplace(*inner, *outer);
         }
     }
+}
+
+double cpus_of(const Json& host) {
+    if (const auto nano = number(host, "NanoCpus"); nano > 0) return static_cast<double>(nano) / 1e9;
+    const auto quota = number(host, "CpuQuota");
+    const auto period = number(host, "CpuPeriod");
+    if (quota <= 0) return 0;
+    constexpr double k_kernel_period = 100'000;
+    return static_cast<double>(quota) / (period > 0 ? static_cast<double>(period) : k_kernel_period);
+}
+
+ContainerSettings settings_of(const Json& config, const Json& host) {
+    ContainerSettings settings;
+    settings.memory = static_cast<std::uint64_t>(std::max<std::int64_t>(0, number(host, "Memory")));
+    settings.memory_swap = number(host, "MemorySwap");
+    settings.cpus = cpus_of(host);
+    settings.pids = number(host, "PidsLimit");
+    settings.readonly_rootfs = flag(host, "ReadonlyRootfs");
+    settings.privileged = flag(host, "Privileged");
+    settings.cap_add = texts(host, "CapAdd");
+    settings.cap_drop = texts(host, "CapDrop");
+    settings.security_opt = texts(host, "SecurityOpt");
+    settings.runtime = text(host, "Runtime");
+    settings.network = text(host, "NetworkMode");
+    for (const auto& [key, name] : {std::pair{"PidMode", "pid"}, {"IpcMode", "ipc"}, {"UTSMode", "uts"}, {"UsernsMode", "user"}}) {
+        if (text(host, key) == "host") settings.host_namespaces.emplace_back(name);
+    }
+    settings.tmpfs = text_map(host, "Tmpfs");
+    settings.devices = field(host, "Devices").size();
+    settings.workdir = text(config, "WorkingDir");
+    return settings;
 }
 
 ContainerInfo from_list_item(const Json& item) {
@@ -101,6 +133,7 @@ ContainerInfo parse_container(std::string_view body) {
     info.user = text(config, "User");
     info.labels = text_map(config, "Labels");
     info.mounts = mounts_of(json);
+    info.settings = settings_of(config, field(json, "HostConfig"));
     add_ports(field(field(json, "NetworkSettings"), "Ports"), info);
     return info;
 }

@@ -64,6 +64,20 @@ struct EngineInfo {
     bool drops_volume_labels = false; // of anonymous volumes: Podman
     std::string system_time;    // the engine's clock when it answered, RFC 3339
     std::vector<std::string> warnings; // limits that the engine says it cannot enforce
+    std::string name;           // its host's
+    std::string storage_driver; // "overlay2"
+    std::string root_directory; // where it keeps its data, on its own host
+    std::string cgroup_driver;  // "systemd", "cgroupfs", "none"
+    std::string log_driver;     // of containers that ask for none
+    std::vector<std::string> runtimes;
+    std::vector<std::string> security_options; // "name=seccomp,profile=default"
+    // What it says it can do; absent: it does not say.
+    std::optional<bool> memory_limit;
+    std::optional<bool> swap_limit;
+    std::optional<bool> cpu_quota;
+    std::optional<bool> pids_limit;
+    std::optional<bool> oom_kill_disable;
+    std::optional<bool> live_restore;
 };
 
 struct Mount {
@@ -110,6 +124,24 @@ struct MountInfo {
     std::string target;
     bool read_write = true;
 };
+// What a container is held to, as the engine knows it now.
+struct ContainerSettings {
+    std::uint64_t memory = 0;     // bytes; 0: no limit
+    std::int64_t memory_swap = 0; // memory and swap together; 0: not said, -1: no limit
+    double cpus = 0;              // 0: no limit
+    std::int64_t pids = 0;        // 0 and below: no limit
+    bool readonly_rootfs = false;
+    bool privileged = false;
+    std::vector<std::string> cap_add;
+    std::vector<std::string> cap_drop;
+    std::vector<std::string> security_opt;
+    std::string runtime;
+    std::string network;                // "none", "host", or a network's name
+    std::vector<std::string> host_namespaces; // "pid", "ipc", "uts", "user": those that are the host's
+    std::map<std::string, std::string> tmpfs; // path -> options
+    std::size_t devices = 0;
+    std::string workdir;
+};
 struct ContainerInfo {
     std::string id;
     std::string name; // without the slash
@@ -126,6 +158,7 @@ struct ContainerInfo {
     Labels labels;
     std::vector<MountInfo> mounts;
     std::map<std::uint16_t, std::uint16_t> ports; // container port -> host port on 127.0.0.1
+    ContainerSettings settings; // by inspect_container() only
 };
 struct VolumeInfo {
     std::string name;

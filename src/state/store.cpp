@@ -3,6 +3,7 @@
 
 #include "state/opening.hpp"
 #include "state/store_impl.hpp"
+#include "util/text.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -104,6 +105,19 @@ void Store::adopt_machine() {
     const Identity adopted{m_impl->identity.instance, machine_id()};
     write_identity(m_impl->layout.identity(), adopted);
     m_impl->identity.machine = adopted.machine;
+}
+
+void Store::adopt_instance(const std::string& instance) {
+    if (!is_instance_id(instance)) throw Error(ErrorCode::usage, quoted(instance) + " is no instance's id").hint("16 hex digits, as in the label sandbox.instance");
+    if (!list({}).empty() || !list_workspaces(std::nullopt).empty()) {
+        throw Error(ErrorCode::conflict, "the state in " + directory() + " has sessions or workspaces of its own, as instance " + this->instance())
+            .hint("take that instance over into a new --state-dir");
+    }
+    const auto use = m_impl->writing();
+    const Identity adopted{instance, machine_id()};
+    write_identity(m_impl->layout.identity(), adopted);
+    use.db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('instance', ?)").bind(instance).run();
+    m_impl->identity = adopted;
 }
 
 std::string Store::session_directory(std::string_view id) const {

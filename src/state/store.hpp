@@ -58,6 +58,9 @@ class Store {
     const std::string& instance() const;     // 16 hex digits, random, made once
     bool is_on_its_machine() const;          // false when /etc/machine-id differs from the one it was made on
     void adopt_machine();                    // doctor --repair: this machine is its machine from now on
+    // doctor --repair --instance: another id from now on, that of objects whose own state was lost whole. Throws conflict where
+    // there are open sessions or workspaces, usage for what is no instance's id.
+    void adopt_instance(const std::string& instance);
     std::string session_directory(std::string_view id) const; // <dir>/sessions/<id>, not created
 
     // Throws exists with the holder's id in the message when the owner already has an open session of this name, or

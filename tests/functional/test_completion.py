@@ -23,6 +23,7 @@ CASES = {
     "workspace inspect": (["workspace", "inspect", ""], "project-42"),
     "workspace rm": (["workspace", "rm", "proj"], "project-42"),
     "gc": (["gc", "--older"], "--older-than"),
+    "doctor": (["doctor", "--qu"], "--quick"),
     "image bootstrap": (["image", "bootstrap", "--su"], "--suite"),
     "image import": (["image", "import", "--t"], "--tag"),
     "events": (["events", "we"], "web"),

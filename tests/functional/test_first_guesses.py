@@ -128,6 +128,11 @@ HINTS = {
     "ps -o json": (2, "--json"),
     "inspect -f {{.State}} web": (2, "--json"),
     "gc web": (2, "sandbox destroy"),
+    "info": (2, "sandbox doctor"),
+    "health": (2, "sandbox doctor"),
+    "repair": (2, "sandbox doctor --repair"),
+    "doctor --fix": (2, "--repair"),
+    "doctor web": (2, "sandbox inspect --effective"),
 }
 
 

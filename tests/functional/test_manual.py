@@ -164,7 +164,7 @@ def test_json_fields_are_those_that_are_printed(sb, base):
     assert {"text", "base64"} <= printed
     ps, ps_known = check("ps", sb.json("ps"))
     assert {"idleLeftMs", "stateKnown", "workspace.mode", "operations"} <= ps
-    check("inspect", sb.json("inspect", "web"), "ps", "events")
+    check("inspect", sb.json("inspect", "--effective", "web"), "ps", "events")
     check("cp", sb.json("cp", "/etc/hostname", "web:"))
     check("workspace ls", sb.json("workspace", "ls"), "workspace inspect")
     check("workspace inspect", sb.json("workspace", "inspect", "kept"))
@@ -175,6 +175,7 @@ def test_json_fields_are_those_that_are_printed(sb, base):
     check("destroy", sb.run("--json", "destroy", "nosuch", status=3).json(), "exec")
     check("gc", sb.json("gc", "--dry-run", "--workspaces", "--older-than", "0s"), "exec")
     check("workspace rm", sb.json("workspace", "rm", "kept"))
+    check("doctor", sb.run("--json", "doctor", "--quick", "--repair", status=None).json())
     check("image bootstrap, image import", sb.json("image", "bootstrap", "--tag", base))
 
 

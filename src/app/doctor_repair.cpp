@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// doctor --repair: the state is made this machine's, and rows that were lost come back from the engine's labels (law 2). It
+// deletes nothing.
+#include "app/agent_volume.hpp"
+#include "app/doctor_checks.hpp"
+#include "domain/labels.hpp"
+#include "domain/names.hpp"
+#include "util/error.hpp"
+#include "util/text.hpp"
+#include "util/time.hpp"
+
+#include <algorithm>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace sandbox::app::doctor {
+namespace {
+
+std::string label(const engine::Labels& labels, const char* key) {
+    const auto found = labels.find(key);
+    return found == labels.end() ? std::string() : found->second;
+}
+
+std::map<std::string, std::string> user_labels(const engine::Labels& labels) {
+    std::map<std::string, std::string> found;
+    const std::string prefix = domain::k_label_user_prefix;
+    for (const auto& [key, value] : labels) {
+        if (key.starts_with(prefix)) found.emplace(key.substr(prefix.size()), value);
+    }
+    return found;
+}
+
+// Labels are whatever somebody who may use the engine wrote there: they pass the rules of what was typed.
+bool are_names_valid(const engine::Labels& labels) {
+    try {
+        domain::check_owner(label(labels, domain::k_label_owner));
+        const std::string name = label(labels, domain::k_label_name);
+        if (!name.empty()) domain::check_session_name(name);
+        const std::string workspace = label(labels, domain::k_label_workspace);
+        if (!workspace.empty()) domain::check_name("workspace", workspace);
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+std::uint64_t tmpfs_size(const std::string& options) {
+    for (const auto& option : split(options, ',')) {
+        if (option.starts_with("size=")) return std::strtoull(option.c_str() + 5, nullptr, 10);
+    }
+    return 0;
+}
+
+bool has(const std::vector<std::string>& options, std::string_view prefix) {
+    return std::ranges::any_of(options, [&](const std::string& option) { return option.starts_with(prefix); });
+}
+
+// As much of the manifest as the engine still holds the container to. Environment, files and time-outs are not told there.
+domain::Manifest manifest_from(const engine::ContainerInfo& container) {
+    const auto& settings = container.settings;
+    domain::Manifest manifest;
+    manifest.name = label(container.labels, domain::k_label_name);
+    manifest.image = container.image;
+    if (!settings.workdir.empty()) manifest.workdir = settings.workdir;
+    manifest.user = container.user;
+    manifest.labels = user_labels(container.labels);
+    manifest.limits.memory = settings.memory;
+    manifest.limits.cpus = settings.cpus;
+    manifest.limits.pids = static_cast<std::uint32_t>(std::max<std::int64_t>(0, settings.pids));
+    manifest.network = settings.network == "none" ? domain::NetworkMode::none : domain::NetworkMode::bridge;
+    for (const auto& [inside, outside] : container.ports) manifest.publish.push_back(inside);
+    for (const auto& [path, options] : settings.tmpfs) manifest.tmpfs[path] = tmpfs_size(options);
+    manifest.security.readonly_rootfs = settings.readonly_rootfs;
+    manifest.security.no_new_privileges = has(settings.security_opt, "no-new-privileges");
+    manifest.security.drop_capabilities = settings.cap_drop;
+    manifest.security.add_capabilities = settings.cap_add;
+    if (has(settings.security_opt, "seccomp=unconfined")) manifest.security.seccomp = "unconfined";
+    return manifest;
+}
+
+class Repairer {
+  public:
+    Repairer(Context& context, const DoctorOptions& options) : m_context(context), m_options(options) {}
+
+    std::vector<Repair> run();
+
+  private:
+    template <typename Work> void attempt(const std::string& what, Work work);
+    void open_state();
+    void adopt_instance();
+    void adopt_machine();
+    void rebuild();
+    void rebuild_workspace(const engine::VolumeInfo& volume);
+    void rebuild_session(engine::Client& engine, const engine::ContainerInfo& listed);
+    state::SessionRow row_from(const engine::ContainerInfo& container) const;
+
+    Context& m_context;
+    const DoctorOptions& m_options;
+    state::Store* m_store = nullptr;
+    std::string m_endpoint;
+    std::string m_engine_id;
+    std::vector<Repair> m_done;
+};
+
+// Each stands alone: one that fails is told, and the others go on.
+template <typename Work> void Repairer::attempt(const std::string& what, Work work) {
+    try {
+        if (work()) m_done.push_back({what, true, {}});
+    } catch (const Error& error) {
+        if (error.signal() != 0) throw;
+        m_done.push_back({what, false, error.message()});
+    }
+}
+
+void Repairer::open_state() {
+    const auto before = state::diagnose(m_context.state_directory());
+    // Nothing was ever here: there is nothing to repair, and none is made.
+    if (!before.exists && before.error.empty() && !m_options.instance) return;
+    attempt("the state was opened", [&] {
+        m_store = &m_context.store();
+        const auto after = state::diagnose(m_context.state_directory());
+        return before.database != after.database || before.has_identity != after.has_identity || before.is_suspect != after.is_suspect || before.mode != after.mode;
+    });
+}
+
+// The rows that come back are that instance's; without its id there are none.
+void Repairer::adopt_instance() {
+    if (m_store == nullptr || !m_options.instance || m_store->instance() == *m_options.instance) return;
+    attempt("the state has the instance " + *m_options.instance + " from now on", [&] {
+        m_store->adopt_instance(*m_options.instance);
+        return true;
+    });
+    if (!m_done.back().done) m_store = nullptr;
+}
+
+void Repairer::adopt_machine() {
+    attempt("the state is this machine's from now on", [&] {
+        if (m_store->is_on_its_machine()) return false;
+        m_store->adopt_machine();
+        return true;
+    });
+}
+
+void Repairer::rebuild_workspace(const engine::VolumeInfo& volume) {
+    const std::string id = label(volume.labels, domain::k_label_workspace);
+    const std::string owner = label(volume.labels, domain::k_label_owner);
+    if (id.empty() || !are_names_valid(volume.labels)) return;
+    if (volume.name != domain::workspace_object_name(m_store->instance(), owner, id)) return;
+    attempt("workspace " + quoted(id) + " of " + owner + " is known again", [&] {
+        const auto lock = m_store->lock_workspace(owner, id);
+        if (m_store->find_workspace(owner, id)) return false;
+        state::WorkspaceRow row;
+        row.owner = owner;
+        row.id = id;
+        row.volume = volume.name;
+        row.endpoint = m_endpoint;
+        row.engine_id = m_engine_id;
+        row.labels = user_labels(volume.labels);
+        row.created_ms = parse_rfc3339(volume.created_at).value_or(wall_now_ms());
+        row.last_used_ms = wall_now_ms(); // nobody knows: gc --workspaces counts from now
+        row.confirmed = true;
+        m_store->put(row);
+        return true;
+    });
+}
+
+state::SessionRow Repairer::row_from(const engine::ContainerInfo& container) const {
+    const auto manifest = manifest_from(container);
+    state::SessionRow row;
+    row.id = label(container.labels, domain::k_label_session);
+    row.name = manifest.name;
+    row.owner = label(container.labels, domain::k_label_owner);
+    row.state = state::SessionState::running;
+    row.endpoint = m_endpoint;
+    row.engine_id = m_engine_id;
+    row.container_name = container.name;
+    row.container_id = container.id;
+    row.image = container.image;
+    row.labels = manifest.labels;
+    row.boot_id = boot_id();
+    row.created_ms = parse_rfc3339(label(container.labels, domain::k_label_created)).value_or(parse_rfc3339(container.created_at).value_or(wall_now_ms()));
+    row.expires_ms = parse_rfc3339(label(container.labels, domain::k_label_expires)).value_or(0);
+    if (row.expires_ms > 0) row.expires_boot_ms = boot_now_ms() + (row.expires_ms - wall_now_ms());
+    auto kept = manifest;
+    for (const auto& mount : container.mounts) {
+        if (mount.target == k_channel_mount) row.channel = state::ChannelKind::socket;
+        if (mount.target != manifest.workdir) continue;
+        const auto workspaces = m_store->list_workspaces(row.owner);
+        const auto held = std::ranges::find(workspaces, mount.name, &state::WorkspaceRow::volume);
+        if (held == workspaces.end()) continue;
+        row.volume = held->volume;
+        row.workspace_id = held->id;
+        row.exclusive = container.name == held->volume;
+        kept.workspace.mode = domain::WorkspaceMode::persistent;
+        kept.workspace.id = held->id;
+        kept.workspace.shared = !row.exclusive;
+        kept.workspace.readonly = !mount.read_write;
+    }
+    // The agent's answer on its socket tells whether that still serves; a container without the mount never had one.
+    const bool has_socket = ::access((m_store->session_directory(row.id) + "/agent.sock").c_str(), F_OK) == 0;
+    if (!has_socket) row.channel = state::ChannelKind::bridge;
+    row.manifest_json = domain::to_canonical_json(kept);
+    row.manifest_digest = domain::manifest_digest(kept);
+    return row;
+}
+
+void Repairer::rebuild_session(engine::Client& engine, const engine::ContainerInfo& listed) {
+    const std::string id = label(listed.labels, domain::k_label_session);
+    if (!domain::is_session_id(id) || !are_names_valid(listed.labels)) return;
+    attempt("session " + id + " is known again", [&] {
+        const auto lock = m_store->try_lock_session(id);
+        // A closed row is an end that somebody has begun.
+        if (!lock || m_store->find(id)) return false;
+        const auto container = engine.inspect_container(listed.id);
+        if (!container || !container->running) return false;
+        m_store->insert(row_from(*container));
+        return true;
+    });
+}
+
+void Repairer::rebuild() {
+    attempt("the engine was asked for what belongs to this state", [&] {
+        auto& engine = m_context.engine();
+        m_endpoint = engine.endpoint().url;
+        m_engine_id = engine.id();
+        engine::Filter filter;
+        filter.labels = {{domain::k_label_instance, m_store->instance()}};
+        for (const auto& volume : engine.list_volumes(filter)) rebuild_workspace(volume);
+        filter.labels[domain::k_label_role] = domain::k_role_session;
+        for (const auto& container : engine.list_containers(filter)) {
+            if (container.running || container.paused) rebuild_session(engine, container);
+        }
+        return false;
+    });
+}
+
+std::vector<Repair> Repairer::run() {
+    open_state();
+    adopt_instance();
+    if (m_store == nullptr) return std::move(m_done);
+    adopt_machine();
+    rebuild();
+    return std::move(m_done);
+}
+
+} // namespace
+
+std::vector<Repair> repair(Context& context, const DoctorOptions& options) { return Repairer(context, options).run(); }
+
+} // namespace sandbox::app::doctor
