@@ -19,6 +19,8 @@ namespace {
 
 // However much a container says there is.
 constexpr std::uint64_t k_max_entries = 10'000'000;
+// All that is asked for goes in one frame.
+constexpr std::size_t k_max_path_bytes = 512 << 10;
 
 // "/workspace/src/", "./src" and "src" are one. Empty: the workdir itself.
 std::string relative_to(const std::string& workdir, const std::string& path) {
@@ -39,14 +41,16 @@ std::string relative_to(const std::string& workdir, const std::string& path) {
 }
 
 std::vector<std::string> wanted_paths(const std::string& workdir, const std::vector<std::string>& given) {
-    if (given.size() > channel::k_max_survey_paths) {
-        throw Error(ErrorCode::usage, "more than " + std::to_string(channel::k_max_survey_paths) + " paths")
-            .hint("name the directories that they are in");
-    }
     std::vector<std::string> paths;
+    std::size_t bytes = 0;
     for (const auto& path : given) {
         paths.push_back(relative_to(workdir, path));
         if (paths.back().empty()) return {};
+        bytes += paths.back().size();
+    }
+    if (paths.size() > channel::k_max_survey_paths || bytes > k_max_path_bytes) {
+        throw Error(ErrorCode::usage, "too many paths: " + std::to_string(paths.size()) + " with " + std::to_string(bytes) + " bytes")
+            .hint("name the directories that they are in");
     }
     return paths;
 }
@@ -126,7 +130,8 @@ class Export {
 channel::SurveyOptions survey_options(const domain::Manifest& manifest, const DiffOptions& options, const std::string& directory, std::int64_t since_ns) {
     channel::SurveyOptions wanted;
     wanted.paths = wanted_paths(manifest.workdir, options.paths);
-    wanted.repositories = options.repositories;
+    // Who names something in one wants to see it.
+    wanted.repositories = options.repositories || std::any_of(wanted.paths.begin(), wanted.paths.end(), is_in_repository);
     wanted.max_entries = k_max_entries;
     wanted.content.max_size = k_max_kept_file;
     wanted.content.since_ns = since_ns;
@@ -147,7 +152,7 @@ void diff(Context& context, std::string_view session, const DiffOptions& options
     Baseline baseline(directory);
     const auto wanted = survey_options(target.manifest, options, directory, baseline.since_ns());
     Export out(target.manifest);
-    domain::ChangeFinder finder([&] { return baseline.next(); }, {wanted.paths, options.repositories}, [&](const domain::Change& change) {
+    domain::ChangeFinder finder([&] { return baseline.next(); }, {wanted.paths, wanted.repositories}, [&](const domain::Change& change) {
         if (options.contents) out.give(change, each);
         else each(change);
     });

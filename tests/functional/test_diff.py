@@ -103,6 +103,8 @@ def test_paths_limit_the_list(sb, changed):
     assert sb.run("diff", changed, "nosuch", status=3).out == b""
     for path in ("../x", "/etc", "a/../../x"):
         sb.fails(2, "diff", changed, path)
+    assert "too many paths" in sb.fails(2, "diff", changed, *["a"] * 1001).errors
+    assert "too many paths" in sb.fails(2, "diff", changed, *["a/" * 2000 + "a"] * 200).errors
 
 
 # --- patches --------------------------------------------------------------------------------------------------------
@@ -215,6 +217,7 @@ def test_repositories_are_left_out_unless_asked_for(sb, tmp_path, channel):
     sb.sh(session, "echo evil >repo/.git/hooks/pre-commit; echo new >repo/new; mkdir .GIT; echo evil >.GIT/config")
     assert sb.run("diff", session, "repo").text == "A repo/new\n"
     assert sb.run("diff", "--all", session, "repo").text == "A repo/.git/hooks/pre-commit\nA repo/new\n"
+    assert sb.run("diff", session, "repo/.git/hooks").text == "A repo/.git/hooks/pre-commit\n"
     patch = sb.run("diff", "--all", "--patch", session).text
     assert "+new\n" in patch and "evil" not in patch
     assert "Files /dev/null and b/repo/.git/hooks/pre-commit differ: it belongs to a repository" in patch
