@@ -3,6 +3,7 @@
 
 #include "agent/files_location.hpp"
 #include "agent/files_messages.hpp"
+#include "agent/files_survey.hpp"
 #include "agent/messages.hpp"
 #include "util/error.hpp"
 #include "util/text.hpp"
@@ -112,12 +113,25 @@ void list_names(WorkerConnection& connection, const SessionContext& context) {
     connection.write(encode(names));
 }
 
+void survey(WorkerConnection& connection, const SessionContext& context) {
+    const SurveyMessage message = decode_survey(expect_payload(connection, FrameType::survey));
+    const Location root = locate(context.workdir, ".");
+    Fd directory = root.base.open(root.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (!directory) throw path_error("cannot look into", context.workdir);
+    TreeEncoder encoder([&](std::string_view chunk) { connection.write(FrameType::data, chunk); });
+    const TreeCounts counts = take_inventory(std::move(directory), message, encoder);
+    encoder.flush();
+    connection.write(FrameType::data, {});
+    send_done(connection, counts);
+}
+
 void serve(WorkerConnection& connection, Operation operation, std::uint32_t version, const SessionContext& context) {
     switch (operation) {
     case Operation::put_tree: return put_tree(connection, context);
     case Operation::put_entries: return put_entries(connection, context);
     case Operation::get_tree: return get_tree(connection, version, context);
     case Operation::list_names: return list_names(connection, context);
+    case Operation::survey: return survey(connection, context);
     default: throw WireError("not a file operation");
     }
 }

@@ -108,6 +108,39 @@ NamesMessage decode_names(std::string_view payload) {
     return message;
 }
 
+std::string encode(const SurveyMessage& message) {
+    Writer writer(FrameType::survey);
+    writer.u32(static_cast<std::uint32_t>(message.paths.size()));
+    for (const auto& path : message.paths) writer.text(path);
+    writer.u8(message.repositories).u32(message.max_content).u8(message.texts).i64(message.since_ns);
+    writer.u64(message.max_files).u64(message.max_total).u8(message.only_hashed);
+    writer.u32(static_cast<std::uint32_t>(message.hashes.size()));
+    for (const auto hash : message.hashes) writer.u64(hash);
+    return writer.u64(message.max_entries).u32(message.max_ms).finish();
+}
+
+SurveyMessage decode_survey(std::string_view payload) {
+    Reader reader(payload);
+    SurveyMessage message;
+    const auto paths = reader.u32();
+    if (paths > k_max_survey_paths) throw WireError("too many paths");
+    for (std::uint32_t i = 0; i < paths; ++i) message.paths.push_back(path_field(reader));
+    message.repositories = flag(reader);
+    message.max_content = reader.u32();
+    message.texts = flag(reader);
+    message.since_ns = reader.i64();
+    message.max_files = reader.u64();
+    message.max_total = reader.u64();
+    message.only_hashed = flag(reader);
+    const auto hashes = reader.u32();
+    if (hashes > k_max_survey_hashes) throw WireError("too many hashes");
+    for (std::uint32_t i = 0; i < hashes; ++i) message.hashes.push_back(reader.u64());
+    message.max_entries = reader.u64();
+    message.max_ms = reader.u32();
+    reader.expect_end();
+    return message;
+}
+
 std::string encode(const DoneMessage& message) {
     Writer writer(FrameType::done);
     return writer.u64(message.files).u64(message.bytes).u64(message.skipped).finish();

@@ -60,6 +60,28 @@ struct NamesMessage {
 std::string encode(const NamesMessage& message);
 NamesMessage decode_names(std::string_view payload);
 
+// What an inventory of the workdir is to hold. Whatever it is not to hold costs no look at it either.
+inline constexpr std::size_t k_max_survey_paths = 1000;
+inline constexpr std::size_t k_max_survey_hashes = 32 << 10;
+struct SurveyMessage {
+    std::vector<std::string> paths; // relative to the workdir: these and what is below them (and above); none: all
+    bool repositories = false;      // go into .git as well
+    // Content of files up to `max_content` bytes (0: none) whose ctime is not before `since_ns`, as long as `max_files` and `max_total`
+    // last: the bytes of texts where `texts` is set, a digest else. With `only_hashed` of those alone whose path's hash is here.
+    std::uint32_t max_content = 0;
+    bool texts = false;
+    std::int64_t since_ns = INT64_MIN;
+    std::uint64_t max_files = UINT64_MAX;
+    std::uint64_t max_total = UINT64_MAX;
+    bool only_hashed = false;
+    std::vector<std::uint64_t> hashes;
+    // limit_exceeded after so many entries, or so long.
+    std::uint64_t max_entries = UINT64_MAX;
+    std::uint32_t max_ms = UINT32_MAX;
+};
+std::string encode(const SurveyMessage& message);
+SurveyMessage decode_survey(std::string_view payload);
+
 struct DoneMessage {
     std::uint64_t files = 0;
     std::uint64_t bytes = 0;

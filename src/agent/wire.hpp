@@ -23,10 +23,12 @@
 
 namespace sandbox::agent {
 
-inline constexpr std::uint32_t k_protocol_version = 2;
+inline constexpr std::uint32_t k_protocol_version = 3;
 inline constexpr std::uint32_t k_oldest_protocol_version = 1;
 // Since when trees hold hard links and xattrs, and archives can be put. All else reads the same in every version.
 inline constexpr std::uint32_t k_rich_trees_version = 2;
+// Since when a session can be surveyed.
+inline constexpr std::uint32_t k_survey_version = 3;
 inline constexpr std::size_t k_max_frame = 1 << 20;
 // An `open` frame is read by PID 1 itself before it forks a worker: small, so that nobody can make it wait or grow.
 inline constexpr std::size_t k_max_open_frame = 512;
@@ -54,14 +56,17 @@ enum class FrameType : std::uint8_t {
                 // that a command that does not read its input never blocks the signals queued behind it
     list,       // client -> agent: a directory, and how the names wanted of it begin
     names,      // agent -> client: answer to Operation::list_names; last frame
+    survey,     // client -> agent: what is wanted of an inventory (util/inventory.hpp), which comes in `data` frames
 };
-inline constexpr FrameType k_last_frame_type = FrameType::names;
+inline constexpr FrameType k_last_frame_type = FrameType::survey;
 inline constexpr std::size_t k_stdin_window = 1 << 20;
 
-enum class Operation : std::uint8_t { exec = 1, status, put_tree, put_entries, get_tree, set_deadline, list_names };
-inline constexpr Operation k_last_operation = Operation::list_names;
+enum class Operation : std::uint8_t { exec = 1, status, put_tree, put_entries, get_tree, set_deadline, list_names, survey };
+inline constexpr Operation k_last_operation = Operation::survey;
 // Looking never counts as activity: the idle time goes on as if nobody had come.
-constexpr bool is_activity(Operation operation) { return operation != Operation::status && operation != Operation::list_names; }
+constexpr bool is_activity(Operation operation) {
+    return operation != Operation::status && operation != Operation::list_names && operation != Operation::survey;
+}
 
 // What a malformed frame or field is. Never escapes agent/ and channel/.
 struct WireError : std::runtime_error {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/copy.hpp"
 
+#include "app/copy_stopped.hpp"
 #include "app/events.hpp"
 #include "app/exec.hpp"
 #include "app/export_scan.hpp"
@@ -91,16 +92,41 @@ class Reached {
         return stats;
     }
 
-    template <typename Body> channel::TransferStats run(Body body) const {
+    // Into a session that runs. A stopped one would be written to by the engine: as another user, without staging, and what broke off
+    // would stay half done; so nothing is.
+    template <typename Body> channel::TransferStats put(Body body) const {
+        return attempt(body, [this]() -> channel::TransferStats {
+            throw Error(ErrorCode::session_gone, who() + " is stopped, and takes no files").hint("out of it they can still be copied");
+        });
+    }
+    channel::TransferStats get(const channel::GetOptions& options) const {
+        return attempt([&](const channel::Link& link) { return channel::get_tree(link, options); },
+                       [&] { return get_stopped(m_context, m_target, options); });
+    }
+    channel::TransferStats get_archive(channel::ArchiveGetOptions options) const {
+        bool is_begun = false;
+        options.write = [&is_begun, write = std::move(options.write)](std::string_view bytes, const std::function<bool(int)>& wait_writable) {
+            is_begun = true;
+            write(bytes, wait_writable);
+        };
+        return attempt([&](const channel::Link& link) { return channel::get_archive(link, options); },
+                       [&] { return get_stopped_archive(m_context, m_target, options); }, is_begun);
+    }
+    bool is_stopped() const { return app::is_stopped(m_context, m_target.row); }
+
+  private:
+    std::string who() const { return "session " + quoted(m_target.row.name.empty() ? m_target.row.id : m_target.row.name); }
+
+    template <typename Body, typename Stopped> channel::TransferStats attempt(Body body, Stopped stopped, const bool& is_begun = false) const {
         try {
             return body(m_link);
         } catch (const Error& error) {
             if (error.code() != ErrorCode::session_unreachable) throw;
-            explain_unreachable(m_context, m_target.row, error);
+            if (is_begun || !is_stopped()) explain_unreachable(m_context, m_target.row, error);
         }
+        return stopped();
     }
 
-  private:
     Context& m_context;
     ExecTarget m_target;
     channel::Link m_link;
@@ -112,13 +138,13 @@ std::optional<std::uint64_t> smaller(std::optional<std::uint64_t> one, std::opti
     return one ? one : other;
 }
 
-// A tree that export.scan has passed, kept on the host until it goes where it is to go.
-class ScannedTree {
+// A tree that export.scan has passed where there is one, kept on the host until it goes where it is to go.
+class StagedTree {
   public:
-    ScannedTree(const Reached& from, const std::string& source, const CopyOptions& options, const ExportScan& scan) {
-        m_stats = from.run([&](const channel::Link& link) {
-            return channel::get_tree(link, {source, path(), from.max_file(), options.follow_link, options.progress, scan.inspector([this] { m_interrupt.check(); })});
-        });
+    StagedTree(const Reached& from, const std::string& source, const CopyOptions& options, const ExportScan& scan) {
+        channel::GetOptions get{source, path(), from.max_file(), options.follow_link, options.progress};
+        if (scan.is_set()) get.inspect = scan.inspector([this] { m_interrupt.check(); });
+        m_stats = from.get(get);
     }
     std::string path() const { return m_directory.path() + "/tree"; }
     const channel::TransferStats& stats() const { return m_stats; }
@@ -164,14 +190,17 @@ channel::TransferStats relay(Context& context, const Location& source, const Loc
         from.recorded(state::EventKind::exported, source.path, stats);
         return to.recorded(state::EventKind::written, relay_options.put.target, stats);
     };
-    if (const ExportScan scan(from.manifest()); scan.is_set()) {
-        const ScannedTree tree(from, source.path, options, scan);
-        return both_recorded(to.run([&](const channel::Link& link) { return channel::put_tree(link, tree.path(), relay_options.put); }));
-    }
+    const ExportScan scan(from.manifest());
+    const auto through_host = [&] {
+        const StagedTree tree(from, source.path, options, scan);
+        return both_recorded(to.put([&](const channel::Link& link) { return channel::put_tree(link, tree.path(), relay_options.put); }));
+    };
+    if (scan.is_set()) return through_host();
     try {
         return both_recorded(channel::copy_tree(from.link(), to.link(), relay_options));
     } catch (const Error& error) {
         if (error.code() != ErrorCode::session_unreachable) throw;
+        if (from.is_stopped()) return through_host();
         for (const Reached* side : {&from, &to}) side->explain_unless_it_answers(error);
         throw;
     }
@@ -202,23 +231,25 @@ channel::TransferStats copy(Context& context, const Location& source, const Loca
     if (!source.session.empty() && !target.session.empty()) return relay(context, source, target, options);
     const bool is_put = source.session.empty();
     const Reached session(context, is_put ? target.session : source.session, options);
-    const auto stats = session.run([&](const channel::Link& link) {
-        if (is_put) return put(link, source, {target.session, inside(target)}, options, session.max_file());
-        channel::GetOptions get{source.path, through_link(target.path), session.max_file(), options.follow_link, options.progress};
-        const ExportScan scan(session.manifest());
-        if (!scan.is_set()) return channel::get_tree(link, get);
-        Interrupt interrupt;
-        get.inspect = scan.inspector([&] { interrupt.check(); });
-        return channel::get_tree(link, get);
-    });
-    return is_put ? session.recorded(state::EventKind::written, inside(target), stats)
-                  : session.recorded(state::EventKind::exported, source.path, stats);
+    if (is_put) {
+        const auto stats = session.put([&](const channel::Link& link) {
+            return put(link, source, {target.session, inside(target)}, options, session.max_file());
+        });
+        return session.recorded(state::EventKind::written, inside(target), stats);
+    }
+    channel::GetOptions get{source.path, through_link(target.path), session.max_file(), options.follow_link, options.progress};
+    std::optional<Interrupt> interrupt;
+    if (const ExportScan scan(session.manifest()); scan.is_set()) {
+        interrupt.emplace();
+        get.inspect = scan.inspector([&] { interrupt->check(); });
+    }
+    return session.recorded(state::EventKind::exported, source.path, session.get(get));
 }
 
 channel::TransferStats copy_archive_in(Context& context, int fd, const Location& target, const CopyOptions& options) {
     const Reached session(context, target.session, options);
     const channel::ArchiveInput input{[fd](std::span<char> buffer) { return read_some(fd, buffer); }, fd};
-    const auto stats = session.run([&](const channel::Link& link) {
+    const auto stats = session.put([&](const channel::Link& link) {
         return channel::put_archive(link, input, {inside(target), false, session.max_file(), options.progress});
     });
     return session.recorded(state::EventKind::written, inside(target), stats);
@@ -228,14 +259,12 @@ channel::TransferStats copy_archive_out(Context& context, const Location& source
     if (source.path.empty()) throw Error(ErrorCode::usage, "the source's path is empty");
     const Reached session(context, source.session, options);
     if (const ExportScan scan(session.manifest()); scan.is_set()) {
-        ScannedTree tree(session, source.path, options, scan);
+        StagedTree tree(session, source.path, options, scan);
         const std::string name = means_contents(source.path) ? "" : base_name(source.path);
         tree.write_archive(write, name.empty() ? "." : name);
         return session.recorded(state::EventKind::exported, source.path, tree.stats());
     }
-    const auto stats = session.run([&](const channel::Link& link) {
-        return channel::get_archive(link, {source.path, session.max_file(), options.follow_link, std::move(write), options.progress});
-    });
+    const auto stats = session.get_archive({source.path, session.max_file(), options.follow_link, std::move(write), options.progress});
     return session.recorded(state::EventKind::exported, source.path, stats);
 }
 

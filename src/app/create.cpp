@@ -2,6 +2,7 @@
 #include "app/create.hpp"
 
 #include "app/agent_volume.hpp"
+#include "app/baseline.hpp"
 #include "app/container_spec.hpp"
 #include "app/events.hpp"
 #include "app/helper_container.hpp"
@@ -272,6 +273,8 @@ void Creation::make() {
     if (!m_hello.home_writable) m_notes.push_back("the image's HOME is not writable; HOME is " + m_hello.home);
     m_interrupt.check();
     plant(link_to(m_context, m_row), m_manifest.seeds, m_clones);
+    m_interrupt.check();
+    record_baseline(link_to(m_context, m_row), m_store.session_directory(m_row.id));
     m_interrupt.check();
     m_row.state = state::SessionState::running;
     m_store.update(m_row);

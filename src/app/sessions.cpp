@@ -20,6 +20,18 @@ std::string read_secret(const std::string& session_directory) {
     return read_file(session_directory + "/secret", 4096).value_or("");
 }
 
+// An engine runs nothing in a container that is stopped, paused or gone, and each says so in words of its own.
+std::unique_ptr<Stream> dial_bridge(engine::Client& engine, const std::string& container_id) {
+    try {
+        return open_bridge(engine, container_id);
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::engine_unreachable || error.code() == ErrorCode::interrupted) throw;
+        const auto container = engine.inspect_container(container_id);
+        if (container && container->running && !container->paused) throw;
+        throw Error(ErrorCode::session_unreachable, error.message()); // explain_unreachable() says why
+    }
+}
+
 } // namespace
 
 state::SessionRow find_session(const state::Store& store, const std::string& owner, std::string_view id_or_name) {
@@ -74,7 +86,7 @@ channel::Link link_to(Context& context, const state::SessionRow& row) {
 }
 
 channel::Link bridge_link(const std::string& session_directory, const state::SessionRow& row, std::function<engine::Client&()> engine) {
-    auto dial = [id = row.container_id, engine = std::move(engine)] { return open_bridge(engine(), id); };
+    auto dial = [id = row.container_id, engine = std::move(engine)] { return dial_bridge(engine(), id); };
     return {dial, read_secret(session_directory), {}};
 }
 
@@ -92,7 +104,7 @@ void explain_unreachable(Context& context, const state::SessionRow& row, const E
                     expired ? who + " expired at " + format_rfc3339(row.expires_ms)
                             : who + " has ended: its container is " + (container ? "stopped" : "gone") +
                                   " (idle time-out, a crash, or an engine restart)")
-            .hint("sandbox destroy " + row.id + " clears what is left; then create a new one");
+            .hint((container ? "sandbox cp still takes files out of it; " : "") + ("sandbox destroy " + row.id) + " clears what is left; then create a new one");
     }
     if (container->paused) {
         throw Error(ErrorCode::session_unreachable, who + " is paused").hint("docker unpause " + row.container_name + " lets it run on");

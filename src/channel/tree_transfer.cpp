@@ -130,22 +130,29 @@ void TreeUpload::abandon() noexcept {
     }
 }
 
-agent::DoneMessage download_tree(agent::FramedStream& connection, TreeDecoder& decoder, TreeVisitor& visitor,
-                                 InterruptWatch& interrupts, const Progress& progress) {
+agent::DoneMessage download(agent::FramedStream& connection, const std::function<void(std::string_view)>& take,
+                            const std::function<void()>& finish, InterruptWatch& interrupts) {
     try {
         for (;;) {
             const FrameView frame = next_frame(connection, interrupts);
             if (frame.type != FrameType::data) throw broken_protocol("unexpected frame");
             if (frame.payload.empty()) break;
-            const std::size_t size = frame.payload.size();
-            decoder.feed(frame.payload, visitor);
-            if (progress) progress(size);
+            take(frame.payload);
         }
-        decoder.finish();
+        finish();
         return expect_done(connection, interrupts);
     } catch (const agent::WireError& error) {
         throw broken_protocol(error.what());
     }
+}
+
+agent::DoneMessage download_tree(agent::FramedStream& connection, TreeDecoder& decoder, TreeVisitor& visitor,
+                                 InterruptWatch& interrupts, const Progress& progress) {
+    const auto take = [&](std::string_view bytes) {
+        decoder.feed(bytes, visitor);
+        if (progress) progress(bytes.size());
+    };
+    return download(connection, take, [&] { decoder.finish(); }, interrupts);
 }
 
 } // namespace sandbox::channel

@@ -11,6 +11,7 @@
 #include "util/error.hpp"
 #include "util/tree_record.hpp"
 
+#include <functional>
 #include <string_view>
 
 namespace sandbox::channel {
@@ -51,6 +52,10 @@ template <typename Body> auto upload(TreeUpload& to, Body body) {
 // Feeds the records that come to a visitor, up to their end, and returns what the agent says of them.
 agent::DoneMessage download_tree(agent::FramedStream& connection, TreeDecoder& decoder, TreeVisitor& visitor,
                                  InterruptWatch& interrupts, const Progress& progress = {});
+
+// The same for any stream in `data` frames: `take` is given its pieces, `finish` called at its end.
+agent::DoneMessage download(agent::FramedStream& connection, const std::function<void(std::string_view bytes)>& take,
+                            const std::function<void()>& finish, InterruptWatch& interrupts);
 
 // The Error that a `failure` frame stands for. Codes that only a host can mean become `failed`.
 Error remote_error(std::string_view payload);

@@ -4,6 +4,7 @@
 #include "util/text.hpp"
 #include "util/time.hpp"
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 namespace sandbox::cli {
@@ -135,6 +136,32 @@ Json workspace_json(const app::WorkspaceView& view) {
             {"engine", {{"endpoint", view.row.endpoint}, {"id", view.row.engine_id}}}};
 }
 
+// Bytes that are no UTF-8 are there in base64 as well, so that nothing is lost.
+void add_bytes(Json& object, const char* key, const char* base64_key, std::string_view bytes) {
+    object[key] = text(bytes);
+    if (!is_valid_utf8(bytes)) object[base64_key] = base64_encode(bytes);
+}
+
+// What one side of a change says of the entry, each under a name of its own.
+struct EntryKeys {
+    const char* type;
+    const char* mode;
+    const char* size;
+    const char* target;
+    const char* target_base64;
+};
+constexpr EntryKeys k_now{"type", "mode", "size", "target", "targetBase64"};
+constexpr EntryKeys k_then{"oldType", "oldMode", "oldSize", "oldTarget", "oldTargetBase64"};
+
+void add_entry(Json& object, const InventoryEntry& entry, const EntryKeys& keys) {
+    char octal[8];
+    std::snprintf(octal, sizeof octal, "%04o", entry.mode);
+    object[keys.type] = domain::inventory_type_name(entry.type);
+    if (entry.type != InventoryType::symlink) object[keys.mode] = octal;
+    if (entry.type == InventoryType::file) object[keys.size] = entry.size;
+    if (entry.type == InventoryType::symlink) add_bytes(object, keys.target, keys.target_base64, entry.link);
+}
+
 std::string line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 Json object_of(const Fields& fields) {
@@ -251,6 +278,21 @@ std::string workspace_document(const app::WorkspaceView& view) { return line(wor
 
 std::string copy_document(const channel::TransferStats& stats) {
     return line({{"files", stats.files}, {"bytes", stats.bytes}, {"skipped", stats.skipped}});
+}
+
+std::string change_object(const domain::Change& change, const std::string* patch) {
+    Json object{{"change", domain::change_name(change.kind)}};
+    add_bytes(object, "path", "pathBase64", change.entry().path);
+    if (change.kind == domain::Change::Kind::modified) {
+        object["what"] = Json::array();
+        if (change.type) object["what"].push_back("type");
+        if (change.mode) object["what"].push_back("mode");
+        if (change.content) object["what"].push_back("content");
+    }
+    if (change.after != nullptr) add_entry(object, *change.after, k_now);
+    if (change.before != nullptr) add_entry(object, *change.before, k_then);
+    if (patch != nullptr) add_bytes(object, "patch", "patchBase64", *patch);
+    return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string object_document(const Fields& fields) { return line(object_of(fields)); }

@@ -11,6 +11,7 @@
 #include "app/observe.hpp"
 #include "app/workspaces.hpp"
 #include "channel/agent_client.hpp"
+#include "domain/changes.hpp"
 #include "util/error.hpp"
 
 #include <optional>
@@ -43,6 +44,8 @@ std::string gc_document(const app::GcReport& report, app::DryRun dry_run);
 std::string workspaces_document(const std::vector<app::WorkspaceView>& views);
 std::string workspace_document(const app::WorkspaceView& view);
 std::string copy_document(const channel::TransferStats& stats);
+// One of the objects of a list, without a newline; `patch` where one was asked for.
+std::string change_object(const domain::Change& change, const std::string* patch);
 std::string object_document(const Fields& fields);
 using Failures = std::vector<std::pair<std::string, Error>>; // what was named, and why it is left
 std::string removed_document(const std::vector<std::string>& removed, const Failures& failures);

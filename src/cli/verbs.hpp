@@ -12,6 +12,7 @@ extern const Command k_ps;
 extern const Command k_inspect;
 extern const Command k_destroy;
 extern const Command k_cp;
+extern const Command k_diff;
 extern const Command k_gc;
 extern const Command k_doctor;
 extern const Command k_events;

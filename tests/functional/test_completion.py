@@ -19,6 +19,7 @@ CASES = {
     "inspect": (["inspect", ""], "web"),
     "destroy": (["rm", "we"], "web"),
     "cp": (["cp", "web:out"], "web:output/"),
+    "diff": (["diff", "we"], "web"),
     "workspace ls": (["workspace", "ls", "--all"], "--all-owners"),
     "workspace inspect": (["workspace", "inspect", ""], "project-42"),
     "workspace rm": (["workspace", "rm", "proj"], "project-42"),

@@ -166,6 +166,10 @@ def test_json_fields_are_those_that_are_printed(sb, base):
     assert {"idleLeftMs", "stateKnown", "workspace.mode", "operations"} <= ps
     check("inspect", sb.json("inspect", "--effective", "web"), "ps", "events")
     check("cp", sb.json("cp", "/etc/hostname", "web:"))
+    sb.sh("web", "ln -s hostname link; printf x >\"$(printf 'b\\377d')\"")
+    printed, known = check("diff", sb.json("diff", "--patch", "web"))
+    words = {"file", "directory", "symlink", "fifo", "socket", "device", "content", "Base64"}
+    assert known - printed - words <= {"what", "size", "target", "oldType", "oldMode", "oldSize", "oldTarget", "targetBase64", "oldTargetBase64", "patchBase64"}
     check("workspace ls", sb.json("workspace", "ls"), "workspace inspect")
     check("workspace inspect", sb.json("workspace", "inspect", "kept"))
     check("version", sb.json("version"))
