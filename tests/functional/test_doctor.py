@@ -62,7 +62,7 @@ def test_for_people_lines_are_short_and_the_checklist_comes_last(sb):
     assert heads == [*SECTIONS, "checklist for production"]
     boxes = result.text.split("checklist for production\n")[1]
     assert len(re.findall(r"^  \[[x ?]\] ", boxes, re.MULTILINE)) == 14
-    assert re.fullmatch(r"sandbox: 0 problems, \d+ warnings, \d+ not known\n", result.errors)
+    assert re.fullmatch(r"sandbox: problems: 0, warnings: \d+, not known: \d+\n", result.errors)
 
 
 def test_quiet_names_only_what_is_wrong(sb):
@@ -104,9 +104,9 @@ def test_quick_makes_no_state_and_asks_only(through, proxy):
 
 def test_what_is_overdue_is_told_and_left(sb, engine):
     """Even the throw-away session takes nothing along, as a create would."""
-    overdue = sb.create("--ttl", "1s")
+    overdue = sb.create("--ttl", "8s")
     engine.pause(engine.session(overdue)["Id"])
-    wait_until(lambda: sb.json("inspect", overdue)["timeLeftMs"] == 0, 10, "the end of its time")
+    wait_until(lambda: sb.json("inspect", overdue)["timeLeftMs"] == 0, 20, "the end of its time")
     found, _ = doctor(sb)
     assert found["strays"]["status"] == "warning" and found["strays"]["fix"] == "sandbox gc"
     assert found["strays"]["details"] == [f"end_session {overdue} (expired)"] and "1 expired" in found["strays"]["what"]
