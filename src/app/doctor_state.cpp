@@ -83,7 +83,8 @@ Findings check_state_disk(Examination& examination) {
     } else {
         findings.push_back(ok("state_file_system", type + ", local"));
     }
-    const std::string space = domain::format_size(found.free_bytes / 1'000'000 * 1'000'000) + " free";
+    const std::uint64_t unit = found.free_bytes >= 10'000'000'000 ? 1'000'000'000 : 1'000'000;
+    const std::string space = domain::format_size(found.free_bytes / unit * unit) + " free";
     const bool is_short = found.free_bytes < k_little_space;
     findings.push_back(is_short ? warning(k_check, space + " for the state", "free space on the disk of " + place(examination)) : ok(k_check, space));
     return findings;

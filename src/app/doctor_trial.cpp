@@ -85,20 +85,20 @@ Finding bridge_finding(Examination& examination, const Trial& trial) {
 struct Proof {
     const char* aspect;
     const char* check;
-    const char* holds;
+    const char* claim;
     const char* fix;
     bool is_limit;
 };
 constexpr std::array k_proofs{
-    Proof{"memory", "enforced_memory", "memory limit", "the kernel's memory controller is not handed to containers: see docker info", true},
-    Proof{"swap", "enforced_swap", "no swap beyond memory", "boot with swapaccount=1, or turn swap off", false},
-    Proof{"cpus", "enforced_cpus", "CPU limit", "the kernel's cpu controller is not handed to containers: see docker info", true},
-    Proof{"pids", "enforced_pids", "limit of processes", "the kernel's pids controller is not handed to containers: see docker info", true},
-    Proof{"readonlyRootfs", "enforced_readonly_rootfs", "read-only root", "the engine ignores ReadonlyRootfs: use another engine or runtime", false},
-    Proof{"network", "enforced_network_none", "no network", "the engine ignores NetworkMode none: use another engine or runtime", false},
-    Proof{"capabilities", "enforced_capabilities", "no capability", "the engine ignores CapDrop: use another engine or runtime", false},
-    Proof{"noNewPrivileges", "enforced_no_new_privileges", "no new privileges", "the engine ignores no-new-privileges: use another engine or runtime", false},
-    Proof{"seccomp", "enforced_seccomp", "seccomp filter", "turn seccomp on in kernel and engine", false},
+    Proof{"memory", "enforced_memory", "the memory limit holds", "the kernel's memory controller is not handed to containers: see docker info", true},
+    Proof{"swap", "enforced_swap", "there is no swap beyond memory", "boot with swapaccount=1, or turn swap off", false},
+    Proof{"cpus", "enforced_cpus", "the CPU limit holds", "the kernel's cpu controller is not handed to containers: see docker info", true},
+    Proof{"pids", "enforced_pids", "the limit of processes holds", "the kernel's pids controller is not handed to containers: see docker info", true},
+    Proof{"readonlyRootfs", "enforced_readonly_rootfs", "the root is read-only", "the engine ignores ReadonlyRootfs: use another engine or runtime", false},
+    Proof{"network", "enforced_network_none", "there is no network", "the engine ignores NetworkMode none: use another engine or runtime", false},
+    Proof{"capabilities", "enforced_capabilities", "there is no capability", "the engine ignores CapDrop: use another engine or runtime", false},
+    Proof{"noNewPrivileges", "enforced_no_new_privileges", "there are no new privileges", "the engine ignores no-new-privileges: use another engine or runtime", false},
+    Proof{"seccomp", "enforced_seccomp", "seccomp filters system calls", "turn seccomp on in kernel and engine", false},
 };
 
 void prove(Examination& examination, const Isolation& isolation, Findings& findings) {
@@ -106,13 +106,13 @@ void prove(Examination& examination, const Isolation& isolation, Findings& findi
     for (const auto& proof : k_proofs) {
         const auto aspect = std::ranges::find_if(isolation.aspects, [&](const Aspect& one) { return one.name == proof.aspect; });
         if (aspect == isolation.aspects.end()) continue;
-        const std::string holds = proof.holds;
+        const std::string claim = proof.claim;
         if (aspect->differs) {
-            findings.push_back(problem(proof.check, holds + " does not hold: asked " + aspect->asked + ", the session has " + printable(aspect->inside.value_or(aspect->engine)), proof.fix));
+            findings.push_back(problem(proof.check, "not so: " + claim + "; the session has " + printable(aspect->inside.value_or(aspect->engine)) + " where " + aspect->asked + " was asked for", proof.fix));
         } else if (!aspect->inside) {
-            findings.push_back(unknown(proof.check, holds + ": nothing is to be seen of it from inside"));
+            findings.push_back(unknown(proof.check, "not to be seen from inside: " + claim));
         } else {
-            findings.push_back(ok(proof.check, holds + " holds: " + printable(*aspect->inside)));
+            findings.push_back(ok(proof.check, claim + " (" + printable(*aspect->inside) + ")"));
         }
         if (proof.is_limit && (aspect->differs || !aspect->inside)) all_hold = false;
     }

@@ -55,8 +55,8 @@ void read_config(const Invocation& call, app::DoctorOptions& options) {
 
 std::string counts(const app::DoctorReport& report) {
     const auto count = [&](app::FindingStatus status) { return std::ranges::count(report.findings, status, &app::Finding::status); };
-    return std::to_string(count(app::FindingStatus::problem)) + " problems, " + std::to_string(count(app::FindingStatus::warning)) + " warnings, " +
-           std::to_string(count(app::FindingStatus::unknown)) + " not known";
+    return "problems: " + std::to_string(count(app::FindingStatus::problem)) + ", warnings: " + std::to_string(count(app::FindingStatus::warning)) +
+           ", not known: " + std::to_string(count(app::FindingStatus::unknown));
 }
 
 int run(Invocation& call) {
