@@ -2,6 +2,7 @@
 #include "util/inventory.hpp"
 
 #include "util/error.hpp"
+#include "util/little_endian.hpp"
 #include "util/text.hpp"
 
 #include <algorithm>
@@ -13,19 +14,6 @@ constexpr std::uint8_t k_flag_unreadable = 1;
 constexpr std::uint8_t k_flag_bytes = 2;
 constexpr std::uint8_t k_flag_digest = 4;
 constexpr std::size_t k_read_size = 64 << 10;
-
-template <typename T> char* put(char* to, T value) {
-    for (std::size_t i = 0; i < sizeof(T); ++i) *to++ = static_cast<char>(value >> (8 * i) & 255);
-    return to;
-}
-
-template <typename T> T get(const char*& from) {
-    T value = 0;
-    for (std::size_t i = 0; i < sizeof(T); ++i) {
-        value = static_cast<T>(value | static_cast<T>(static_cast<unsigned char>(*from++)) << (8 * i));
-    }
-    return value;
-}
 
 [[noreturn]] void malformed(const std::string& what) {
     throw Error(ErrorCode::protocol_error, "malformed inventory: " + what);
@@ -72,17 +60,17 @@ std::uint64_t path_hash(std::string_view path) {
 void InventoryEncoder::entry(const InventoryEntry& entry) {
     const std::size_t shared = common_prefix(m_before, entry.path);
     char header[InventoryDecoder::k_header];
-    char* to = put(header, static_cast<std::uint8_t>(entry.type));
-    to = put(to, flags_of(entry));
-    to = put(to, static_cast<std::uint16_t>(entry.mode));
-    to = put(to, static_cast<std::uint32_t>(shared));
-    to = put(to, static_cast<std::uint32_t>(entry.path.size() - shared));
-    to = put(to, static_cast<std::uint32_t>(entry.link.size()));
-    to = put(to, static_cast<std::uint32_t>(entry.content.size()));
-    to = put(to, entry.size);
-    to = put(to, static_cast<std::uint64_t>(entry.mtime_ns));
-    to = put(to, static_cast<std::uint64_t>(entry.ctime_ns));
-    put(to, entry.inode);
+    char* to = put_little_endian(header, static_cast<std::uint8_t>(entry.type));
+    to = put_little_endian(to, flags_of(entry));
+    to = put_little_endian(to, static_cast<std::uint16_t>(entry.mode));
+    to = put_little_endian(to, static_cast<std::uint32_t>(shared));
+    to = put_little_endian(to, static_cast<std::uint32_t>(entry.path.size() - shared));
+    to = put_little_endian(to, static_cast<std::uint32_t>(entry.link.size()));
+    to = put_little_endian(to, static_cast<std::uint32_t>(entry.content.size()));
+    to = put_little_endian(to, entry.size);
+    to = put_little_endian(to, static_cast<std::uint64_t>(entry.mtime_ns));
+    to = put_little_endian(to, static_cast<std::uint64_t>(entry.ctime_ns));
+    put_little_endian(to, entry.inode);
     m_out.bytes({header, sizeof header});
     m_out.bytes(std::string_view(entry.path).substr(shared));
     m_out.bytes(entry.link);
@@ -113,17 +101,17 @@ void InventoryDecoder::finish() const {
 void InventoryDecoder::take_header() {
     const char* from = m_gathered.data();
     m_entry = {};
-    m_entry.type = static_cast<InventoryType>(get<std::uint8_t>(from));
-    const auto flags = get<std::uint8_t>(from);
-    m_entry.mode = get<std::uint16_t>(from);
-    m_shared = get<std::uint32_t>(from);
-    m_path_length = get<std::uint32_t>(from);
-    m_link_length = get<std::uint32_t>(from);
-    m_content_length = get<std::uint32_t>(from);
-    m_entry.size = get<std::uint64_t>(from);
-    m_entry.mtime_ns = static_cast<std::int64_t>(get<std::uint64_t>(from));
-    m_entry.ctime_ns = static_cast<std::int64_t>(get<std::uint64_t>(from));
-    m_entry.inode = get<std::uint64_t>(from);
+    m_entry.type = static_cast<InventoryType>(get_little_endian<std::uint8_t>(from));
+    const auto flags = get_little_endian<std::uint8_t>(from);
+    m_entry.mode = get_little_endian<std::uint16_t>(from);
+    m_shared = get_little_endian<std::uint32_t>(from);
+    m_path_length = get_little_endian<std::uint32_t>(from);
+    m_link_length = get_little_endian<std::uint32_t>(from);
+    m_content_length = get_little_endian<std::uint32_t>(from);
+    m_entry.size = get_little_endian<std::uint64_t>(from);
+    m_entry.mtime_ns = static_cast<std::int64_t>(get_little_endian<std::uint64_t>(from));
+    m_entry.ctime_ns = static_cast<std::int64_t>(get_little_endian<std::uint64_t>(from));
+    m_entry.inode = get_little_endian<std::uint64_t>(from);
     if ((flags & ~(k_flag_unreadable | k_flag_bytes | k_flag_digest)) != 0) malformed("unknown flags");
     m_entry.unreadable = (flags & k_flag_unreadable) != 0;
     m_entry.content_kind = content_of(flags);

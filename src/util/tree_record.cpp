@@ -2,6 +2,7 @@
 #include "util/tree_record.hpp"
 
 #include "util/error.hpp"
+#include "util/little_endian.hpp"
 #include "util/text.hpp"
 
 #include <algorithm>
@@ -17,19 +18,6 @@ constexpr std::size_t k_extent = 16;
 constexpr std::size_t k_xattr_header = 8;
 constexpr std::string_view k_xattr_prefix = "user.";
 constexpr std::size_t k_max_xattr_name = 255; // XATTR_NAME_MAX
-
-template <typename T> char* put(char* to, T value) {
-    for (std::size_t i = 0; i < sizeof(T); ++i) *to++ = static_cast<char>(value >> (8 * i) & 255);
-    return to;
-}
-
-template <typename T> T get(const char*& from) {
-    T value = 0;
-    for (std::size_t i = 0; i < sizeof(T); ++i) {
-        value = static_cast<T>(value | static_cast<T>(static_cast<unsigned char>(*from++)) << (8 * i));
-    }
-    return value;
-}
 
 [[noreturn]] void malformed(const std::string& what) {
     throw Error(ErrorCode::protocol_error, "malformed file tree: " + what);
@@ -71,22 +59,22 @@ void TreeEncoder::record(const TreeRecord& record) {
     std::size_t xattrs_length = 0;
     for (const auto& xattr : record.xattrs) xattrs_length += k_xattr_header + xattr.name.size() + xattr.value.size();
     char header[k_tree_header];
-    char* to = put(header, k_version);
-    to = put(to, static_cast<std::uint8_t>(record.type));
-    to = put(to, flags);
-    to = put(to, record.mode);
-    to = put(to, static_cast<std::uint64_t>(record.mtime_seconds));
-    to = put(to, record.mtime_nanoseconds);
-    to = put(to, static_cast<std::uint32_t>(record.path.size()));
-    to = put(to, static_cast<std::uint32_t>(record.link.size()));
-    to = put(to, static_cast<std::uint32_t>(xattrs_length));
-    put(to, record.size);
+    char* to = put_little_endian(header, k_version);
+    to = put_little_endian(to, static_cast<std::uint8_t>(record.type));
+    to = put_little_endian(to, flags);
+    to = put_little_endian(to, record.mode);
+    to = put_little_endian(to, static_cast<std::uint64_t>(record.mtime_seconds));
+    to = put_little_endian(to, record.mtime_nanoseconds);
+    to = put_little_endian(to, static_cast<std::uint32_t>(record.path.size()));
+    to = put_little_endian(to, static_cast<std::uint32_t>(record.link.size()));
+    to = put_little_endian(to, static_cast<std::uint32_t>(xattrs_length));
+    put_little_endian(to, record.size);
     bytes({header, sizeof header});
     bytes(record.path);
     bytes(record.link);
     for (const auto& xattr : record.xattrs) {
         char lengths[k_xattr_header];
-        put(put(lengths, static_cast<std::uint32_t>(xattr.name.size())), static_cast<std::uint32_t>(xattr.value.size()));
+        put_little_endian(put_little_endian(lengths, static_cast<std::uint32_t>(xattr.name.size())), static_cast<std::uint32_t>(xattr.value.size()));
         bytes({lengths, sizeof lengths});
         bytes(xattr.name);
         bytes(xattr.value);
@@ -95,7 +83,7 @@ void TreeEncoder::record(const TreeRecord& record) {
 
 void TreeEncoder::extent(std::uint64_t offset, std::uint64_t length) {
     char header[k_extent];
-    put(put(header, offset), length);
+    put_little_endian(put_little_endian(header, offset), length);
     bytes({header, sizeof header});
 }
 
@@ -151,19 +139,19 @@ void TreeDecoder::finish() const {
 
 void TreeDecoder::take_header() {
     const char* from = m_gathered.data();
-    if (get<std::uint8_t>(from) != k_version) malformed("unknown version");
+    if (get_little_endian<std::uint8_t>(from) != k_version) malformed("unknown version");
     m_record = {};
-    m_record.type = static_cast<TreeType>(get<std::uint8_t>(from));
-    const auto flags = get<std::uint16_t>(from);
+    m_record.type = static_cast<TreeType>(get_little_endian<std::uint8_t>(from));
+    const auto flags = get_little_endian<std::uint16_t>(from);
     m_record.sparse = (flags & k_flag_sparse) != 0;
     m_record.mode_is_default = (flags & k_flag_default_mode) != 0;
-    m_record.mode = get<std::uint32_t>(from);
-    m_record.mtime_seconds = static_cast<std::int64_t>(get<std::uint64_t>(from));
-    m_record.mtime_nanoseconds = get<std::uint32_t>(from);
-    m_path_length = get<std::uint32_t>(from);
-    m_link_length = get<std::uint32_t>(from);
-    const std::size_t xattrs_length = get<std::uint32_t>(from);
-    m_record.size = get<std::uint64_t>(from);
+    m_record.mode = get_little_endian<std::uint32_t>(from);
+    m_record.mtime_seconds = static_cast<std::int64_t>(get_little_endian<std::uint64_t>(from));
+    m_record.mtime_nanoseconds = get_little_endian<std::uint32_t>(from);
+    m_path_length = get_little_endian<std::uint32_t>(from);
+    m_link_length = get_little_endian<std::uint32_t>(from);
+    const std::size_t xattrs_length = get_little_endian<std::uint32_t>(from);
+    m_record.size = get_little_endian<std::uint64_t>(from);
     if ((flags & ~(k_flag_sparse | k_flag_default_mode)) != 0) malformed("unknown flags");
     if (m_path_length > k_tree_max_path) malformed("a path is too long");
     if (m_link_length > k_tree_max_path) malformed("a link's target is too long");
@@ -202,8 +190,8 @@ void TreeDecoder::take_xattrs(std::string_view block) {
     while (!block.empty()) {
         if (block.size() < k_xattr_header) malformed("a cut extended attribute");
         const char* from = block.data();
-        const std::size_t name_length = get<std::uint32_t>(from);
-        const std::size_t value_length = get<std::uint32_t>(from);
+        const std::size_t name_length = get_little_endian<std::uint32_t>(from);
+        const std::size_t value_length = get_little_endian<std::uint32_t>(from);
         block.remove_prefix(k_xattr_header);
         if (name_length > block.size() || value_length > block.size() - name_length) malformed("a cut extended attribute");
         const std::string_view name = block.substr(0, name_length);
@@ -231,8 +219,8 @@ void TreeDecoder::take_names(TreeVisitor& visitor) {
 
 void TreeDecoder::take_extent(TreeVisitor& visitor) {
     const char* from = m_gathered.data();
-    const auto offset = get<std::uint64_t>(from);
-    const auto length = get<std::uint64_t>(from);
+    const auto offset = get_little_endian<std::uint64_t>(from);
+    const auto length = get_little_endian<std::uint64_t>(from);
     if (offset < m_offset || offset > m_record.size || length > m_record.size - offset) malformed("extent out of range");
     m_offset = offset;
     m_left = length;
