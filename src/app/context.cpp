@@ -33,6 +33,7 @@ Context Context::sibling(std::mutex& telling) {
         };
     };
     Context other(m_settings);
+    other.m_reserve = m_reserve;
     other.progress = one_at_a_time(progress);
     other.on_event = one_at_a_time(on_event);
     other.warn = one_at_a_time(warn);
@@ -49,12 +50,12 @@ std::string Context::state_directory() const { return state::default_state_direc
 
 state::Store& Context::store() {
     if (m_store) return *m_store;
-    return keep(state::Store::open(state_directory()));
+    return keep(state::Store::open(state_directory(), m_reserve));
 }
 
 state::Store& Context::lookup() {
     if (m_store) return *m_store;
-    return keep(state::Store::open_for_lookup(state_directory()));
+    return keep(state::Store::open_for_lookup(state_directory(), m_reserve));
 }
 
 const state::Store* Context::peek() {

@@ -43,6 +43,8 @@ class Context {
     state::Store& lookup();
     // The same for a mere look: null where there is no state yet, or one that would have to be repaired or migrated first.
     const state::Store* peek();
+    // From now on a full disk is met with what is kept for it: for what makes room. Before the store is used.
+    void use_reserve() { m_reserve = state::Reserve::give_up; }
     // The engine that new sessions are made on.
     engine::Client& engine();
     // The engine that made a row, after checking that it still is that engine. Throws engine_unreachable when another
@@ -61,6 +63,7 @@ class Context {
 
     Settings m_settings;
     std::string m_owner;
+    state::Reserve m_reserve = state::Reserve::keep;
     std::optional<state::Store> m_store;
     std::map<std::string, std::unique_ptr<engine::Client>> m_clients; // by endpoint URL
     std::map<std::string, std::string> m_verified;                    // endpoint URL -> engine id

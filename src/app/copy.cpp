@@ -63,7 +63,7 @@ channel::TransferStats put(const channel::Link& link, const Location& source, co
 }
 
 // "S:" is the workdir.
-std::string inside(const Location& target) { return target.path.empty() ? "." : target.path; }
+std::string inside(const Location& place) { return place.path.empty() ? "." : place.path; }
 
 // A session with a way to it, and what to say when that does not lead there.
 class Reached {
@@ -220,8 +220,9 @@ Location parse_location(std::string_view text) {
     return {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
 }
 
-channel::TransferStats copy(Context& context, const Location& source, const Location& target,
+channel::TransferStats copy(Context& context, const Location& from, const Location& target,
                             const CopyOptions& options) {
+    const Location source{from.session, from.session.empty() ? from.path : inside(from)};
     if (source.session.empty() && target.session.empty()) {
         throw Error(ErrorCode::usage, "neither side is in a session")
             .hint("name one side SESSION:PATH, as in: sandbox cp report.md job-981:input/");
@@ -255,8 +256,8 @@ channel::TransferStats copy_archive_in(Context& context, int fd, const Location&
     return session.recorded(state::EventKind::written, inside(target), stats);
 }
 
-channel::TransferStats copy_archive_out(Context& context, const Location& source, ArchiveSink write, const CopyOptions& options) {
-    if (source.path.empty()) throw Error(ErrorCode::usage, "the source's path is empty");
+channel::TransferStats copy_archive_out(Context& context, const Location& from, ArchiveSink write, const CopyOptions& options) {
+    const Location source{from.session, inside(from)};
     const Reached session(context, source.session, options);
     if (const ExportScan scan(session.manifest()); scan.is_set()) {
         StagedTree tree(session, source.path, options, scan);

@@ -168,7 +168,7 @@ void Creation::make_ephemeral_workspace() {
 void Creation::make_workspace() {
     if (m_row.workspace_id.empty()) return make_ephemeral_workspace();
     m_workspace_lock = m_store.lock_workspace(m_row.owner, m_row.workspace_id);
-    m_made_workspace = open_workspace(m_context, m_engine, m_info.id, m_manifest, m_row, m_options.check_reopen);
+    m_made_workspace = open_workspace(m_context, m_engine, m_info.id, m_manifest, m_row, m_options.check_reopen, m_interrupt);
     m_store.update(m_row);
 }
 

@@ -63,6 +63,7 @@ std::vector<std::string> selected_ids(Context& context, const DestroySelection& 
 } // namespace
 
 DestroyReport destroy_sessions(Context& context, const DestroySelection& selection) {
+    context.use_reserve();
     take_overdue(context);
     const bool by_scope = selection.all || !selection.labels.empty();
     const auto targets = by_scope ? selected_ids(context, selection) : selection.names;

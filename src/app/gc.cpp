@@ -163,6 +163,7 @@ void apply_all(Context& context, const domain::GcPolicy& policy, std::vector<GcO
 
 GcReport collect_garbage(Context& context, const domain::GcPolicy& policy, DryRun dry_run) {
     GcReport report;
+    context.use_reserve();
     state::Store& store = context.store();
     const auto lock = store.try_lock_gc();
     if (!lock) {

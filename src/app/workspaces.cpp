@@ -90,7 +90,7 @@ WorkspaceRow require_workspace(const state::Store& store, const std::string& own
 } // namespace
 
 bool open_workspace(Context& context, engine::Client& engine, const std::string& engine_id,
-                    const domain::Manifest& manifest, state::SessionRow& row, const WorkspaceCheck& check_reopen) {
+                    const domain::Manifest& manifest, state::SessionRow& row, const WorkspaceCheck& check_reopen, Interrupt& interrupt) {
     state::Store& store = context.store();
     auto known = store.find_workspace(row.owner, row.workspace_id);
     if (known && known->engine_id != engine_id) {
@@ -113,7 +113,7 @@ bool open_workspace(Context& context, engine::Client& engine, const std::string&
             .hint("docker volume prune takes volumes that nothing mounts; sandbox workspace rm " + row.workspace_id +
                   " forgets it, and the next create makes an empty one");
     }
-    if (is_known && check_reopen) check_reopen(row);
+    if (is_known && check_reopen) check_reopen(row, interrupt);
     // The row before the effect.
     workspace.last_used_ms = wall_now_ms();
     store.put(workspace);

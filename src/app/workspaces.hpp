@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Persistent workspaces: who may open which volume, and the administrative path for the retained ones.
 //
-//   const bool is_new = open_workspace(context, engine, engine_id, manifest, row, check); ... check_lease(store, engine, row);
+//   const bool is_new = open_workspace(context, engine, engine_id, manifest, row, check, interrupt); ... check_lease(store, engine, row);
 #pragma once
 
 #include "app/context.hpp"
+#include "app/interrupt.hpp"
 #include "domain/manifest.hpp"
 
 #include <functional>
@@ -16,13 +17,14 @@
 namespace sandbox::app {
 
 // Asked before a session gets a workspace that earlier ones have used; throws denied. Empty: nobody is asked.
-using WorkspaceCheck = std::function<void(const state::SessionRow& session)>;
+// It may take a while, and looks for signals through the interrupt.
+using WorkspaceCheck = std::function<void(const state::SessionRow& session, Interrupt& interrupt)>;
 
 // Makes or reopens the volume of a persistent workspace for a session and fills in row.volume; the caller holds the
 // workspace's lock. A volume that exists under the name without our labels is never taken: conflict. A known workspace whose volume is missing
 // is not_found. Returns true when the volume is new: nobody has been given it yet; confirm_workspace() ends that.
 bool open_workspace(Context& context, engine::Client& engine, const std::string& engine_id,
-                    const domain::Manifest& manifest, state::SessionRow& row, const WorkspaceCheck& check_reopen);
+                    const domain::Manifest& manifest, state::SessionRow& row, const WorkspaceCheck& check_reopen, Interrupt& interrupt);
 // The volume is there and handed over: from now on it is data, and a missing one an error.
 void confirm_workspace(state::Store& store, const state::SessionRow& row);
 // Throws busy naming the holder when another container mounts the workspace's volume and either side wants it alone.

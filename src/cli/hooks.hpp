@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's commands in the config files: what `hooks:` runs when something happens, and what `authorize:` asks.
 //
-//   call.context().on_event = HookRunner(call);
+//   HookRunner hooks(call); ... hooks.flush();
 #pragma once
 
 #include "app/workspaces.hpp"
 #include "cli/command.hpp"
 #include "state/events.hpp"
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,17 +23,22 @@ struct Hook {
 // unknown kind of event, and what config_files() throws.
 std::vector<Hook> config_hooks(const Invocation& call);
 
-// Runs an event's hooks one after the other and waits for them, so that whoever awaits a command has seen its events. A
-// hook that fails or takes longer than half a minute is a warning: it can't undo what has happened. The config is read at
-// the first event. Hooks are for what a person or a job does: what a hook does itself runs none.
+// Keeps what happens until the command has done its work, printed its result and let go of its locks, and then runs each event's
+// hooks, one after the other and waited for: whoever awaits a command has seen its events. A start of an exec is told at once.
+// A hook that fails or takes longer than half a minute is a warning: it can't undo what has happened. A signal ends the
+// one that runs and leaves the others out. The config is read when there is an event. What a hook does itself runs none.
 class HookRunner {
   public:
     explicit HookRunner(const Invocation& call) : m_call(call) {}
-    void operator()(const state::Event& event) noexcept;
+    void on_event(const state::Event& event) noexcept;
+    void flush() noexcept;
 
   private:
+    // The signal that ended it; 0: none.
+    int run_all(std::vector<state::Event> events);
+
     const Invocation& m_call;
-    std::shared_ptr<std::vector<Hook>> m_hooks; // null: not read yet
+    std::vector<state::Event> m_events;
 };
 
 // Asks the `authorize:` of every config file, with the session on its input; null where there is none. What it throws is denied

@@ -34,8 +34,16 @@ int run_line(const std::vector<std::string>& line) {
     }
     Invocation call(std::move(parsed.options), std::move(parsed.arguments));
     call.context().warn = [](std::string_view text) { say("warning: " + std::string(text)); };
-    call.context().on_event = HookRunner(call);
-    return parsed.command->run(call);
+    HookRunner hooks(call);
+    call.context().on_event = [&hooks](const state::Event& event) { hooks.on_event(event); };
+    try {
+        const int status = parsed.command->run(call);
+        hooks.flush();
+        return status;
+    } catch (...) {
+        hooks.flush();
+        throw;
+    }
 }
 
 int fail(const std::vector<std::string>& line, const Error& error) {

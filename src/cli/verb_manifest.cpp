@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace sandbox::cli {
@@ -39,6 +40,13 @@ void write_new(const std::string& path, const std::string& text) {
     }
 }
 
+// --force replaces a manifest, and nothing that only has its name: a device, a pipe, a directory, a link.
+void refuse_other_than_file(const std::string& path) {
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode)) return;
+    throw Error(ErrorCode::conflict, quoted(path) + " is no regular file, and is not replaced").hint("- writes to standard output");
+}
+
 int run_init(Invocation& call) {
     const std::string path = call.arguments().empty() ? std::string(k_default_file) : call.arguments().front();
     const std::string text = domain::starter_manifest(k_schema_file);
@@ -47,6 +55,7 @@ int run_init(Invocation& call) {
         return 0;
     }
     if (call.has("force")) {
+        refuse_other_than_file(path);
         AtomicFile file(AT_FDCWD, path, 0644);
         write_all(file.fd(), text);
         file.publish();

@@ -170,6 +170,7 @@ std::deque<Fd> EventLog::open_after(int last) const {
     std::deque<Fd> files;
     const auto open = [&](const std::string& path) {
         Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+        if (!file && errno != ENOENT) throw errno_error("cannot read " + path);
         if (!file) return;
         if (last >= 0 && is_same_file(last, path)) files.clear();
         else files.push_back(std::move(file));

@@ -22,11 +22,11 @@ void keep_reserve(const Layout& layout) {
     if (file && ::posix_fallocate(file.get(), 0, k_reserve_size) != 0) give_up_reserve(layout);
 }
 
-Opened open_in_need(const Layout& layout) {
+Opened open_for_writing(const Layout& layout, Reserve reserve) {
     try {
         return open_database(layout, migrations());
     } catch (const Error& error) {
-        if (error.code() != ErrorCode::no_space || !give_up_reserve(layout)) throw;
+        if (error.code() != ErrorCode::no_space || reserve == Reserve::keep || !give_up_reserve(layout)) throw;
     }
     return open_database(layout, migrations());
 }
@@ -47,7 +47,7 @@ Store::Impl::Use Store::Impl::reading() {
 Store::Impl::Use Store::Impl::writing() {
     std::unique_lock lock(mutex);
     if (is_read_only) {
-        Opened opened = open_in_need(layout);
+        Opened opened = open_for_writing(layout, reserve);
         db = std::move(opened.db);
         identity = std::move(opened.identity);
         if (warning.empty()) warning = std::move(opened.warning);
@@ -62,13 +62,14 @@ Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 Store::~Store() = default;
 
-Store Store::open(const std::string& directory) {
+Store Store::open(const std::string& directory, Reserve reserve) {
     auto impl = std::make_unique<Impl>();
+    impl->reserve = reserve;
     impl->layout = Layout{directory};
     secure_state_directory(directory);
     make_directories(impl->layout.locks(), 0700);
     make_directories(impl->layout.sessions(), 0700);
-    Opened opened = open_in_need(impl->layout);
+    Opened opened = open_for_writing(impl->layout, reserve);
     keep_reserve(impl->layout);
     impl->identity = std::move(opened.identity);
     impl->warning = std::move(opened.warning);
@@ -76,9 +77,10 @@ Store Store::open(const std::string& directory) {
     return Store(std::move(impl));
 }
 
-Store Store::open_for_lookup(const std::string& directory) {
+Store Store::open_for_lookup(const std::string& directory, Reserve reserve) {
     auto store = peek(directory);
-    if (!store) return open(directory);
+    if (!store) return open(directory, reserve);
+    store->m_impl->reserve = reserve;
     secure_state_directory(directory);
     return std::move(*store);
 }

@@ -33,6 +33,9 @@ struct Leftover {
     std::int64_t modified_ms = 0;
 };
 
+// Whether a full disk may be met with the space that is kept for ending sessions.
+enum class Reserve { keep, give_up };
+
 // May be used by several threads; must not cross a fork.
 class Store {
   public:
@@ -40,9 +43,9 @@ class Store {
     // `failed` with a hint; a directory that others may enter is tightened or refused (denied); a database file that is not one is
     // set aside as state.db.broken-<time> with `warning()` set, and a new one takes its place with the SAME instance id
     // (kept in the file `instance` beside it).
-    static Store open(const std::string& directory);
+    static Store open(const std::string& directory, Reserve reserve = Reserve::keep);
     // For the exec path: opens read-only without migrations where the schema is current, else like open().
-    static Store open_for_lookup(const std::string& directory);
+    static Store open_for_lookup(const std::string& directory, Reserve reserve = Reserve::keep);
     // Read-only as well, and absent where the directory or the database is not as it should be: nothing is made, migrated
     // or repaired.
     static std::optional<Store> peek(const std::string& directory);

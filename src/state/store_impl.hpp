@@ -24,6 +24,7 @@ struct Store::Impl {
     std::string warning;
     std::unique_ptr<Db> db;
     bool is_read_only = false;
+    Reserve reserve = Reserve::keep;
     std::optional<Snapshot> snapshot; // what `db` is, until something but find() is asked or it is out of date
     std::mutex mutex; // a connection has one transaction at a time
 

@@ -109,6 +109,7 @@ bool install_streams(const std::array<int, 3>& streams) {
 
 [[noreturn]] void run_child(const Image& image) {
     if (image.group == ProcessGroup::own) ::setpgid(0, 0);
+    if (image.group == ProcessGroup::session) ::setsid();
     restore_signals();
     if (!install_streams(image.streams)) give_up(image, ExecFailure::Step::streams);
     if (image.cwd != nullptr && ::chdir(image.cwd) != 0) give_up(image, ExecFailure::Step::directory);
@@ -236,7 +237,7 @@ Child::~Child() {
 void Child::kill(int signal) {
     // Once it is reaped, its number may be somebody else's.
     if (m_pid < 0 || m_status) return;
-    ::kill(m_group == ProcessGroup::own ? -m_pid : m_pid, signal);
+    ::kill(m_group == ProcessGroup::shared ? m_pid : -m_pid, signal);
 }
 
 ExitStatus Child::wait() {

@@ -43,7 +43,8 @@ struct Stdio {
 };
 
 // Own: signals reach the child and what it started, and nobody else. Shared: it stays in the terminal's foreground.
-enum class ProcessGroup { own, shared };
+// Session: as own, and it has no terminal, so that opening /dev/tty fails instead of stopping it.
+enum class ProcessGroup { own, shared, session };
 
 struct SpawnOptions {
     std::vector<std::string> argv; // argv[0] is looked up in PATH unless it has a slash

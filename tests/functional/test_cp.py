@@ -195,6 +195,14 @@ def test_atomic_at_the_target(sb, tmp_path):
     assert sb.sh(session, "cat /small/f; ls -a /small").lines() == ["old", ".", "..", "f"]
 
 
+def test_an_empty_path_is_the_workdir_itself(shared, session, tmp_path):
+    shared.sh(session, "mkdir -p sub && echo x >sub/f")
+    shared.run("cp", f"{session}:", tmp_path / "out")
+    assert (tmp_path / "out/sub/f").read_text() == "x\n"
+    listed = subprocess.run(["tar", "-t"], input=shared.run("cp", f"{session}:", "-").out, capture_output=True, check=True)
+    assert b"./sub/f" in listed.stdout.split()
+
+
 def test_no_space_on_the_way_out(shared, session, tmp_path):
     target = tmp_path / "small"
     target.mkdir()

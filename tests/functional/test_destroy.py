@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """destroy: quick, idempotent, owner-scoped, and true about what is left."""
+import os
+import subprocess
+
 import pytest
 
 from fault_proxy import Drop
-from runner import BASE, is_gone, state_leftovers, stop
+from runner import BASE, Sandbox, is_gone, new_owner, state_leftovers, stop
 
 
 def test_everything_is_gone(sb, engine):
@@ -147,3 +150,25 @@ def test_name_is_free_again(sb):
     sb.destroy("web")
     second = sb.create("--name", "web")
     assert first != second and sb.json("inspect", "web")["id"] == second
+
+
+def test_on_a_full_disk_a_session_can_be_ended_and_none_be_made(engine, base, tmp_path):
+    """What is kept for that is for destroy and gc alone."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", disk], check=True)
+    try:
+        sb = Sandbox(disk / "state", new_owner())
+        sessions = [sb.create(), sb.create()]
+        with open(disk / "filler", "wb", buffering=0) as filler, pytest.raises(OSError):
+            while True:
+                filler.write(bytes(4096))
+        assert "o space" in sb.fails(7, "create", "--image", BASE).errors
+        assert os.path.exists(sb.state_dir / "reserve")
+        sb.destroy(*sessions)
+        assert all(is_gone(engine, {"sandbox.session": session}) for session in sessions)
+        (disk / "filler").unlink()
+        sb.run("gc", "--grace", "0s")
+        assert sb.sessions() == [] and engine.containers({"sandbox.instance": sb.instance}) == []
+    finally:
+        subprocess.run(["umount", disk], check=True)

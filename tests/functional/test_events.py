@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the event log says of a session's life, what it never says, and the hooks that a config file runs on it."""
 import json
+import pathlib
 import signal
 import stat
 import subprocess
@@ -202,6 +203,52 @@ def test_config_show_lists_hooks(sb):
     config = configure(sb, {"exec.ended": ["logger", "-t", "sandbox"]})
     assert sb.json("config", "show")["hooks"] == [{"event": "exec.ended", "command": ["logger", "-t", "sandbox"], "origin": f"{config}:1"}]
     assert "logger -t sandbox" in sb.run("config", "show").text
+
+
+def test_a_signal_ends_the_hook_and_not_what_was_done(sb, tmp_path):
+    """The id is out and the lock is free before the hook runs; a signal then ends the hook, with what it has started."""
+    configure(sb, {"session.created": ["sh", "-c", f"trap '' TERM; sleep 300 & echo $! >{tmp_path}/child; echo started; wait; sleep 300"]})
+    child = sb.start("create", "--image", BASE)
+    session = child.stdout.readline().decode().strip()
+    assert child.stderr.readline() == b"started\n"
+    assert sb.sh(session, "echo free").text == "free\n"
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(timeout=20) == 0 and b"hooks were left out" in child.stderr.read()
+    pid = (tmp_path / "child").read_text().strip()
+    wait_until(lambda: not pathlib.Path(f"/proc/{pid}").exists(), what="the end of what the hook started")
+    configure(sb, {})
+    sb.destroy(session)
+
+
+def test_a_hook_may_end_the_session_that_it_is_told_of(sb, tmp_path):
+    configure(sb, {"session.created": ["sh", "-c", f"""'{runner.binary()}' destroy "$(sed 's/.*"session":"\\([^"]*\\)".*/\\1/')" """]})
+    assert sb.run("create", "--image", BASE).errors == ""
+    assert sb.sessions() == []
+
+
+def test_an_interrupt_while_a_start_is_told_of_starts_nothing(sb):
+    session = sb.create()
+    configure(sb, {"exec.started": ["sh", "-c", "echo started; sleep 300"]})
+    child = sb.start("exec", session, "touch", "ran")
+    assert child.stderr.readline() == b"started\n"
+    child.send_signal(signal.SIGINT)
+    assert child.wait(timeout=20) in (-signal.SIGINT, 130)
+    configure(sb, {})
+    assert sb.sh(session, "ls").text == ""
+
+
+def test_a_hook_has_no_terminal(sb):
+    configure(sb, {"session.created": ["sh", "-c", "if (: </dev/tty) 2>/dev/null; then echo terminal; else echo none; fi"]})
+    assert sb.run("create", "--image", BASE).errors == "none\n"
+
+
+def test_a_log_that_cannot_be_read_is_an_error(sb, tmp_path):
+    sb.create()
+    log = sb.state_dir / "events.jsonl"
+    log.rename(tmp_path / "log")
+    log.symlink_to(tmp_path / "log")
+    assert "events.jsonl" in sb.fails(1, "events").errors
+    log.unlink()
 
 
 def test_a_hook_that_was_killed_is_told(sb):

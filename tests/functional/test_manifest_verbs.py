@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`sandbox manifest`: offline, and one table behind the parser, explain, the starter and the JSON Schema."""
 import json
+import os
 import re
 
 import jsonschema
@@ -125,6 +126,14 @@ def test_init_replaces_nothing_unasked(cli, tmp_path):
     path.write_text("image: mine\n")
     assert "--force" in cli.fails(4, "manifest", "init", path).errors and path.read_text() == "image: mine\n"
     cli.run("manifest", "init", "--force", path)
+    pipe, link = path.with_name("pipe"), path.with_name("link")
+    os.mkfifo(pipe)
+    link.symlink_to(path)
+    for other in (pipe, link, path.parent):
+        assert "no regular file" in cli.fails(4, "manifest", "init", "--force", other).errors
+    assert pipe.is_fifo() and link.is_symlink()
+    pipe.unlink()
+    link.unlink()
     assert cli.run("manifest", "init", "-").text == path.read_text() and [p.name for p in tmp_path.iterdir()] == ["mine.yaml"]
 
 
