@@ -16,6 +16,8 @@
 namespace sandbox::app::doctor {
 namespace {
 
+constexpr Milliseconds k_patience{10'000}; // with an engine that is stuck at the trial's container
+
 domain::Manifest trial_manifest(const std::string& image) {
     domain::Manifest manifest;
     manifest.image = image;
@@ -72,9 +74,9 @@ Finding socket_finding(const Examination& examination, const Trial& trial) {
 Finding bridge_finding(Examination& examination, const Trial& trial) {
     try {
         const auto& row = trial.row();
-        auto& engine = examination.context.engine_of(row.endpoint, row.engine_id);
+        engine::Client engine(examination.engine->endpoint(), {.connect = k_patience, .header = k_patience, .slow_header = k_patience});
         const auto link = bridge_link(examination.context.lookup().session_directory(row.id), row, [&]() -> engine::Client& { return engine; });
-        channel::status(link, Milliseconds(10'000));
+        channel::status(link, k_patience);
         return ok("channel_bridge", "the agent answers through the engine");
     } catch (const Error& error) {
         if (error.signal() != 0) throw;

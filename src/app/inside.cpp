@@ -153,8 +153,10 @@ void read_limits(const Files& files, Inside& inside) {
     }
 }
 
-std::string read_all(engine::Client& engine, std::string_view container, Milliseconds deadline) {
+// By a client of its own, whose patience is the deadline's: the engine may be stuck at this one container.
+std::string read_all(const engine::Endpoint& endpoint, std::string_view container, Milliseconds deadline) {
     const std::int64_t until = boot_now_ms() + deadline.count();
+    engine::Client engine(endpoint, {.connect = deadline, .header = deadline, .slow_header = deadline});
     auto stream = engine.exec(container, {.argv = {k_agent_path, "facts"}, .user = {}, .workdir = "/", .env = {}}).stream;
     std::string printed;
     std::array<char, 65536> buffer;
@@ -190,7 +192,7 @@ std::optional<Inside> look_inside(engine::Client& engine, const engine::Containe
     if (!container.running || container.paused) return std::nullopt;
     const bool has_own_pids = std::ranges::find(container.settings.host_namespaces, "pid") == container.settings.host_namespaces.end();
     try {
-        return parse_facts(read_all(engine, container.id, deadline), has_own_pids ? Whose::first_process : Whose::own);
+        return parse_facts(read_all(engine.endpoint(), container.id, deadline), has_own_pids ? Whose::first_process : Whose::own);
     } catch (const Error& error) {
         if (error.signal() != 0) throw;
         return std::nullopt;

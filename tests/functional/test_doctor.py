@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """doctor and `inspect --effective`: what they find, what they leave alone, and that they leave nothing."""
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -11,8 +12,8 @@ import sqlite3
 import pytest
 
 import runner
-from fault_proxy import Drop, Fail
-from runner import BASE, leftovers, state_leftovers, wait_until
+from fault_proxy import Delay, Drop, Fail, Mute
+from runner import BASE, is_gone, leftovers, state_leftovers, wait_until
 from test_endpoints import User, home  # noqa: F401 - a fixture
 
 SECTIONS = ["config", "state", "engine", "limits", "trial", "leftovers", "sessions"]
@@ -131,23 +132,45 @@ def test_looking_is_no_activity(sb):
 
 
 @pytest.mark.parametrize("sign,status", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_leaves_nothing(sb, engine, sign, status):
-    child = sb.start("doctor")
-    wait_until(lambda: engine.containers({"sandbox.label.doctor": "trial", "sandbox.owner": sb.owner}), 60, "the throw-away session")
+def test_a_signal_leaves_nothing(through, proxy, engine, sign, status):
+    proxy.rule(Delay(1), path="/exec/[^/]+/start")
+    child = through.start("doctor")
+    wait_until(lambda: engine.containers({"sandbox.label.doctor": "trial", "sandbox.owner": through.owner}), 60, "the throw-away session")
     child.send_signal(sign)
     child.communicate(timeout=60)
     assert child.returncode == status
-    assert is_nothing_left(sb, engine)
+    proxy.reset()
+    assert is_nothing_left(through, engine)
 
 
-def test_killed_it_leaves_what_ends_itself(sb, engine):
-    child = sb.start("doctor")
-    trial = wait_until(lambda: engine.containers({"sandbox.label.doctor": "trial", "sandbox.owner": sb.owner}), 60, "the throw-away session")
+@pytest.fixture
+def stuck(through, proxy):
+    """A doctor whose engine never answers to the first look into the throw-away session."""
+    proxy.rule(Mute(), path="/exec/[^/]+/start")
+    child = through.start("--json", "doctor")
+    wait_until(lambda: any(re.search("/exec/[^/]+/start", target) for _, target in proxy.calls), 60, "the look into it")
+    yield child
     runner.stop(child)
-    assert trial[0]["Labels"]["sandbox.expires"] and engine.inspect(trial[0]["Id"])["HostConfig"]["AutoRemove"]
-    sb.run("destroy", "--all", "-f")
-    sb.run("gc", "--grace", "0s")
-    assert leftovers(engine, sb.instance) == []
+
+
+def test_killed_it_leaves_what_ends_itself(stuck, through, proxy, engine):
+    trial = engine.containers({"sandbox.label.doctor": "trial", "sandbox.owner": through.owner})[0]
+    runner.stop(stuck)
+    assert trial["Labels"]["sandbox.expires"] and engine.inspect(trial["Id"])["HostConfig"]["AutoRemove"]
+    proxy.reset()
+    assert [row["labels"] for row in through.sessions()] == [{"doctor": "trial"}]
+    through.run("destroy", "--all", "-f")
+    assert is_gone(engine, {"sandbox.instance": through.instance})
+
+
+def test_an_engine_that_is_stuck_is_told_in_time(stuck, through, proxy, engine):
+    out, _ = stuck.communicate(timeout=60)
+    found = {one["check"]: one for one in json.loads(out)["findings"]}
+    assert stuck.returncode == 1 and found["channel_bridge"]["status"] == "problem"
+    assert {found[check]["status"] for check in ENFORCED} == {"unknown"}
+    assert found["trial_cleanup"]["status"] == "ok"
+    proxy.reset()
+    assert is_nothing_left(through, engine)
 
 
 # --- an engine with troubles ---------------------------------------------------------------------------------------
