@@ -82,13 +82,13 @@ void record_baseline(const channel::Link& link, const std::string& session_direc
         try {
             write_entries(file.fd(), link);
         } catch (const Error& error) {
-            if (error.code() == ErrorCode::interrupted || error.code() == ErrorCode::session_unreachable) throw;
+            if (error.code() == ErrorCode::interrupted) throw;
             write_reason(file.fd(), error);
         }
         file.publish();
     } catch (const Error& error) {
-        if (error.code() == ErrorCode::interrupted || error.code() == ErrorCode::session_unreachable) throw;
-        // A full disk costs a later diff, not the session.
+        if (error.code() == ErrorCode::interrupted) throw;
+        // A full disk costs a later diff, not the session; nor does a TTL that is over by now.
     }
 }
 
