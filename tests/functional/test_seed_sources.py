@@ -135,3 +135,16 @@ def test_a_repository_led_out_by_a_link_is_refused(sb, repository, tmp_path):
     (tmp_path / "outside.tar").write_bytes(archive(("a", *FILE)))
     assert "--allow-path" in sb.fails(2, "create", "-f", manifest(project, r={"fromGit": "./r"})).errors
     assert "--allow-path" in sb.fails(2, "create", "-f", manifest(project, v={"fromArchive": "v.tar"})).errors
+
+
+@pytest.mark.parametrize("what", ["fifo", "device"])
+@pytest.mark.parametrize("key", ["fromArchive", "fromFile", "env", "seccomp"])
+def test_what_is_no_regular_file_is_refused_and_not_waited_for(sb, tmp_path, key, what):
+    if what == "fifo":
+        os.mkfifo(tmp_path / "odd")
+    else:
+        (tmp_path / "odd").symlink_to("/dev/zero")
+    part = {"env": {"env": {"X": {"fromFile": "odd"}}}, "seccomp": {"security": {"seccomp": "./odd"}}}.get(key, {"files": {"v": {key: "odd"}}})
+    (tmp_path / "sandbox.yaml").write_text(json.dumps({"version": 1, "image": runner.BASE, **part}))
+    result = sb.run("create", "--allow-path", "/dev", "-f", tmp_path / "sandbox.yaml", status=None, timeout=20)
+    assert result.status in (1, 2) and "is not a regular file" in result.errors and sb.sessions() == []
