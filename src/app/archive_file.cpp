@@ -2,13 +2,12 @@
 #include "app/archive_file.hpp"
 
 #include "util/error.hpp"
+#include "util/fs.hpp"
 #include "util/text.hpp"
 
 #include <array>
-#include <fcntl.h>
 #include <new>
 #include <string_view>
-#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -108,8 +107,7 @@ std::unique_ptr<Decompressor> decompressor_for(std::string_view start) {
 
 } // namespace
 
-ArchiveFile::ArchiveFile(const std::string& path) : m_path(path), m_file(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (!m_file) throw errno_error("cannot open " + quoted(path));
+ArchiveFile::ArchiveFile(const std::string& path) : m_path(path), m_file(open_regular_file(path)) {
     fill();
     try {
         m_decompressor = decompressor_for(m_input);

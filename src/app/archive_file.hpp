@@ -17,7 +17,7 @@ class Decompressor;
 
 class ArchiveFile {
   public:
-    // Throws Error: it cannot be opened, or is of a format that is not read.
+    // Throws Error: it cannot be opened, is no regular file, or is of a format that is not read.
     explicit ArchiveFile(const std::string& path);
     ~ArchiveFile();
     // The next bytes of the tar; 0 at its end. Throws Error when the compressed file is damaged or cut.

@@ -80,7 +80,7 @@ void Creation::prepare() {
     const auto& seccomp = m_manifest.security.seccomp;
     if (seccomp != "default" && seccomp != "unconfined") {
         check_stays_below("security.seccomp", seccomp, m_options.roots);
-        auto profile = read_file(seccomp, k_max_seccomp);
+        auto profile = read_regular_file(seccomp, k_max_seccomp);
         if (!profile) throw Error(ErrorCode::manifest_invalid, "security.seccomp: no file " + seccomp);
         m_seccomp = std::move(*profile);
     }

@@ -46,25 +46,6 @@ bool is_object_id(std::string_view ref) {
     return (ref.size() == 40 || ref.size() == 64) && ref.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
 }
 
-// "user:password@" of a URL, as far as it may be a secret: an ssh URL's user is none, an https URL's may be a token.
-std::string_view credentials_in(std::string_view url) {
-    const auto scheme = url.find("://");
-    if (scheme == std::string_view::npos) return {};
-    const auto start = scheme + 3;
-    const auto at = url.substr(0, url.find('/', start)).rfind('@');
-    if (at == std::string_view::npos || at < start) return {};
-    const std::string_view found = url.substr(start, at + 1 - start);
-    if (!url.starts_with("ssh://")) return found;
-    const auto colon = found.find(':');
-    return colon == std::string_view::npos ? std::string_view() : found.substr(colon, found.size() - colon - 1);
-}
-
-std::string without(std::string text, std::string_view secret) {
-    if (secret.empty()) return text;
-    for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret)) text.erase(at, secret.size());
-    return text;
-}
-
 // One clone at work.
 class Clone {
   public:
@@ -75,9 +56,8 @@ class Clone {
     void make() {
         if (is_object_id(m_seed.ref)) fetch_commit();
         else clone_branch();
-        // The session is to be told neither a secret nor a path of the host.
+        // The session is to be told no path of the host.
         if (m_is_local) git({"-C", m_directory, "remote", "remove", "origin"});
-        else git({"-C", m_directory, "remote", "set-url", "origin", without_credentials(m_url)});
     }
 
   private:
@@ -116,10 +96,10 @@ class Clone {
         std::string text(k_max_complaint, '\0');
         const ssize_t count = ::pread(complaints, text.data(), text.size(), 0);
         text.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
-        text = without(std::move(text), credentials_in(m_seed.content));
+        text = masked_urls(text); // the host's insteadOf may have put a token into it
         while (text.ends_with('\n')) text.pop_back();
         std::replace(text.begin(), text.end(), '\n', ' ');
-        throw Error(ErrorCode::failed, "files." + printable(m_seed.path) + ": git cannot clone " + printable(without_credentials(m_seed.content)) +
+        throw Error(ErrorCode::failed, "files." + printable(m_seed.path) + ": git cannot clone " + printable(m_seed.content) +
                                            (m_seed.ref.empty() ? "" : " at " + printable(m_seed.ref)) + ": " + printable(text))
             .hint("nobody is asked for a password: a credential helper or an ssh agent has to know it");
     }
@@ -138,10 +118,6 @@ class Clone {
 bool is_git_url(const std::string& source) {
     const auto colon = source.find(':');
     return colon != std::string::npos && source.substr(0, colon).find('/') == std::string::npos;
-}
-
-std::string without_credentials(const std::string& url) {
-    return without(url, credentials_in(url));
 }
 
 GitClones::GitClones(const std::vector<Seed>& seeds, const std::function<void()>& check) {

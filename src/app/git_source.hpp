@@ -18,8 +18,8 @@ namespace sandbox::app {
 class GitClones {
   public:
     GitClones() = default;
-    // `check` is called while git works; what it throws ends git and is thrown on. Throws failed with what git said, credentials
-    // left out.
+    // `check` is called while git works; what it throws ends git and is thrown on. Throws failed with what git said, without
+    // what may be a secret in a URL.
     GitClones(const std::vector<domain::Seed>& seeds, const std::function<void()>& check);
     // The directory on the host of one fromGit seed.
     std::string path_of(const domain::Seed& seed) const { return m_clones.at(seed.path).path() + "/clone"; }
@@ -30,7 +30,5 @@ class GitClones {
 
 // Whether it is a URL or host:path rather than a path of this machine.
 bool is_git_url(const std::string& source);
-// A URL as it may be shown and kept: without the password, or for https without anything that may be a token.
-std::string without_credentials(const std::string& url);
 
 } // namespace sandbox::app

@@ -34,6 +34,15 @@ bool is_below(const std::filesystem::path& path, const std::filesystem::path& di
     return !relative.empty() && *relative.begin() != "..";
 }
 
+std::optional<std::string> read_env_file(const std::string& name, const std::string& path) {
+    try {
+        return read_regular_file(path, k_max_env_file);
+    } catch (Error& error) {
+        error.context("env." + name);
+        throw;
+    }
+}
+
 std::string resolve(const std::string& name, const EnvValue& value) {
     switch (value.kind) {
     case EnvValue::Kind::literal: return value.value;
@@ -45,7 +54,7 @@ std::string resolve(const std::string& name, const EnvValue& value) {
             .hint("export it before sandbox create, or give it a literal value");
     }
     case EnvValue::Kind::from_file: {
-        auto content = read_file(value.value, k_max_env_file);
+        auto content = read_env_file(name, value.value);
         if (!content) {
             throw Error(ErrorCode::manifest_invalid, "env." + name + ": no file " + printable(value.value));
         }
@@ -81,6 +90,7 @@ void check_source(const Seed& seed, const HostRoots& roots) {
         throw Error(ErrorCode::manifest_invalid, where + (wants_directory ? " is not a directory" : " is a directory"))
             .hint(wants_directory ? "use fromFile for a file, fromArchive for a tar" : "use fromDir for a directory");
     }
+    if (wants_file && !S_ISREG(info.st_mode)) throw Error(ErrorCode::manifest_invalid, where + " is not a regular file");
     if (::access(seed.content.c_str(), R_OK) != 0) {
         throw Error(ErrorCode::manifest_invalid, where + ": " + std::strerror(errno));
     }

@@ -62,7 +62,44 @@ bool is_git_url(std::string_view text) {
            !text.substr(colon + 1).starts_with("//");
 }
 
+bool is_stored(const Field& field) { return field.mark().source != nullptr && field.mark().source->origin == YamlOrigin::stored; }
+
+// Whether a URL has, or looks as if it had, a password or a token in it: it would be kept in the state and shown.
+bool holds_secret(std::string_view text) {
+    const std::size_t scheme = text.find("://");
+    if (scheme == std::string_view::npos) {
+        // user:password@host:path, or https:/user:password@host
+        if (text.starts_with('/') || text.starts_with('.')) return false;
+        for (const auto& name : split(text, '/')) {
+            const std::size_t colon = name.find(':');
+            if (colon != std::string::npos && name.find('@', colon) != std::string::npos) return true;
+        }
+        return false;
+    }
+    const bool is_ssh = text.substr(0, scheme) == "ssh";
+    if (!is_ssh && text.find_first_of("?#") != std::string_view::npos) return true;
+    std::string_view host = text.substr(scheme + 3);
+    host = host.substr(0, host.find_first_of("/?#"));
+    const std::size_t at = host.rfind('@');
+    // A user of ssh is no secret, one of https may be a token.
+    if (at != std::string_view::npos && (!is_ssh || host.substr(0, at).find(':') != std::string_view::npos)) return true;
+    if (at != std::string_view::npos) host.remove_prefix(at + 1);
+    if (host.starts_with('[') && host.find(']') != std::string_view::npos) host.remove_prefix(host.find(']'));
+    // "user:pass/word@host" has no port either.
+    const std::size_t colon = host.find(':');
+    return colon != std::string_view::npos && host.find_first_not_of("0123456789", colon + 1) != std::string_view::npos;
+}
+
+void check_no_secret(const Field& field, std::string_view text) {
+    if (is_stored(field) || !holds_secret(text)) return;
+    const Error error = field.error("the URL has a user, a password or a query in it, and is not shown here: it would be kept with the session");
+    // The line below the message has it too.
+    throw Error(error.code(), error.message().substr(0, error.message().find('\n')))
+        .hint("leave it to git's credential helper (git help credentials), or use an ssh URL");
+}
+
 std::string read_git(const Field& field, const DecodeContext& context) {
+    check_no_secret(field, read_scalar(field));
     const std::string text = read_word(field);
     if (text.starts_with('-')) throw field.error("a repository does not start with \"-\"");
     if (is_git_url(text)) return text;

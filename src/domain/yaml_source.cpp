@@ -89,8 +89,8 @@ Error located(const YamlMark& mark, std::string_view message) {
     if (source.origin == YamlOrigin::stored) {
         return Error(ErrorCode::manifest_invalid, formatted("{}: {}", source.name, message));
     }
-    const std::string_view line = line_of(source.text, mark.line);
-    const std::size_t column = characters(line.substr(0, std::min(mark.column, line.size()))) + 1;
+    const std::string line = masked_urls(line_of(source.text, mark.line));
+    const std::size_t column = characters(std::string_view(line).substr(0, mark.column)) + 1;
     return Error(ErrorCode::manifest_invalid, formatted("{}:{}:{}: {}{}", source.name, mark.line + 1, column, message,
                                                           excerpt(line, mark.column)));
 }

@@ -3,6 +3,7 @@
 
 #include "util/error.hpp"
 #include "util/random.hpp"
+#include "util/text.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -41,6 +42,15 @@ std::optional<Fd> lock_file(const std::string& path, int operation) {
         if (result != 0 && errno == EWOULDBLOCK) return std::nullopt;
         if (result != 0) throw errno_error("cannot lock " + path);
         if (is_still_named(file.get(), path)) return file;
+    }
+}
+
+std::string read_whole(int fd, const std::string& path, std::size_t limit) {
+    try {
+        return read_all(fd, limit);
+    } catch (Error& error) {
+        error.context("cannot read " + path);
+        throw;
     }
 }
 
@@ -91,10 +101,24 @@ std::optional<std::string> read_file(const std::string& path, std::size_t limit)
     const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file && errno == ENOENT) return std::nullopt;
     if (!file) throw errno_error("cannot read " + path);
+    return read_whole(file.get(), path, limit);
+}
+
+Fd open_regular_file(const std::string& path) {
+    Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    // What open(2) refuses (a socket, a device without a driver) is no regular file either.
+    if (!file && errno != ENXIO && errno != ENODEV) throw errno_error("cannot open " + sandbox::quoted(path));
+    struct stat info{};
+    if (file && ::fstat(file.get(), &info) != 0) throw errno_error("cannot open " + sandbox::quoted(path));
+    if (!S_ISREG(info.st_mode)) throw Error(ErrorCode::failed, sandbox::quoted(path) + " is not a regular file");
+    return file;
+}
+
+std::optional<std::string> read_regular_file(const std::string& path, std::size_t limit) {
     try {
-        return read_all(file.get(), limit);
-    } catch (Error& error) {
-        error.context("cannot read " + path);
+        return read_whole(open_regular_file(path).get(), path, limit);
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::not_found) return std::nullopt;
         throw;
     }
 }

@@ -68,6 +68,11 @@ class TempDir {
 
 // Whole file; absent when it does not exist. More than `limit` bytes throws limit_exceeded.
 std::optional<std::string> read_file(const std::string& path, std::size_t limit = 64 << 20);
+// Opens for reading what must be a regular file: a FIFO would wait for a writer, a device perhaps for ever. Throws Error: failed
+// for anything else, not_found where nothing is.
+Fd open_regular_file(const std::string& path);
+// The same as read_file(), of a regular file only.
+std::optional<std::string> read_regular_file(const std::string& path, std::size_t limit = 64 << 20);
 // mkdir -p with `mode` for what it makes. Throws Error.
 void make_directories(const std::string& path, mode_t mode);
 // rm -rf that never follows a link and never fails on what is already gone. Throws Error on anything else.

@@ -150,6 +150,19 @@ std::string printable(std::string_view bytes) {
 
 std::string quoted(std::string_view bytes) { return "\"" + printable(bytes) + "\""; }
 
+std::string masked_urls(std::string_view text) {
+    std::string masked(text);
+    for (auto scheme = masked.find("://"); scheme != std::string::npos; scheme = masked.find("://", scheme + 3)) {
+        const auto start = scheme + 3;
+        const auto end = std::min(masked.find_first_of(" \t\r\n\"'", start), masked.size());
+        const auto at = std::string_view(masked).substr(0, end).rfind('@');
+        if (at != std::string::npos && at > start) std::fill(masked.begin() + start, masked.begin() + at, '*');
+        const auto query = masked.find('?', start);
+        if (query < end) std::fill(masked.begin() + query + 1, masked.begin() + end, '*');
+    }
+    return masked;
+}
+
 std::string shortened(std::string_view bytes, std::size_t most) {
     if (bytes.size() <= most) return printable(bytes);
     std::size_t end = most;

@@ -27,6 +27,8 @@ std::string printable(std::string_view bytes);
 std::string quoted(std::string_view bytes);
 // printable(), cut after `most` bytes at the start of a character, with "..." where something was cut.
 std::string shortened(std::string_view bytes, std::size_t most);
+// What may be a secret in each URL (what stands before an "@", and all after a "?") as asterisks, one for each byte.
+std::string masked_urls(std::string_view text);
 // The candidate nearest to `word` by edit distance, when it is near enough to be a likely misspelling.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 std::vector<std::string> split(std::string_view text, char separator);

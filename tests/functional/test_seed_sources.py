@@ -119,8 +119,13 @@ def test_a_repository_of_this_machine(sb, repository, tmp_path):
 def test_a_repository_that_cannot_be_had_makes_no_session(sb, repository, tmp_path):
     result = sb.fails(1, "create", "-f", manifest(tmp_path, r={"fromGit": "./repo", "ref": "nosuch"}))
     assert "files.r" in result.errors and "nosuch" in result.errors
-    result = sb.fails(1, "create", "-f", manifest(tmp_path, r={"fromGit": "https://me:s3cret@127.0.0.1:1/r.git"}), timeout=30)
-    assert "127.0.0.1:1/r.git" in result.errors and "s3cret" not in result.errors and "me:" not in result.errors
+    result = sb.fails(1, "create", "-f", manifest(tmp_path, r={"fromGit": "https://127.0.0.1:1/r.git"}), timeout=30)
+    assert "127.0.0.1:1/r.git" in result.errors
+    # What the host's own configuration puts into the URL is not said either.
+    helped = {"GIT_CONFIG_GLOBAL": str(tmp_path / "gitconfig")}
+    (tmp_path / "gitconfig").write_text('[url "https://me:s3cret@127.0.0.1:1/"]\n\tinsteadOf = https://127.0.0.1:1/\n')
+    result = sb.fails(1, "create", "-f", manifest(tmp_path, r={"fromGit": "https://127.0.0.1:1/r.git"}), timeout=30, env=helped)
+    assert "s3cret" not in result.errors
     sb.fails(2, "create", "-f", manifest(tmp_path, r={"fromGit": "./missing"}))
     sb.fails(2, "create", "-f", manifest(tmp_path, r={"fromGit": "ext::sh -c touch% /tmp/x"}))
     sb.fails(2, "create", "-f", manifest(tmp_path, r={"fromGit": "./repo", "ref": "--upload-pack=/bin/false"}))
@@ -135,3 +140,49 @@ def test_a_repository_led_out_by_a_link_is_refused(sb, repository, tmp_path):
     (tmp_path / "outside.tar").write_bytes(archive(("a", *FILE)))
     assert "--allow-path" in sb.fails(2, "create", "-f", manifest(project, r={"fromGit": "./r"})).errors
     assert "--allow-path" in sb.fails(2, "create", "-f", manifest(project, v={"fromArchive": "v.tar"})).errors
+
+
+@pytest.mark.parametrize("what", ["fifo", "device"])
+@pytest.mark.parametrize("key", ["fromArchive", "fromFile", "env", "seccomp"])
+def test_what_is_no_regular_file_is_refused_and_not_waited_for(sb, tmp_path, key, what):
+    if what == "fifo":
+        os.mkfifo(tmp_path / "odd")
+    else:
+        (tmp_path / "odd").symlink_to("/dev/zero")
+    part = {"env": {"env": {"X": {"fromFile": "odd"}}}, "seccomp": {"security": {"seccomp": "./odd"}}}.get(key, {"files": {"v": {key: "odd"}}})
+    (tmp_path / "sandbox.yaml").write_text(json.dumps({"version": 1, "image": runner.BASE, **part}))
+    result = sb.run("create", "--allow-path", "/dev", "-f", tmp_path / "sandbox.yaml", status=None, timeout=20)
+    assert result.status in (1, 2) and "is not a regular file" in result.errors and sb.sessions() == []
+
+
+SECRETS = ["https://me:s3cret@host/x", "https://s3cret@host/x", "https://me:s3/s3cret@host/x", "https://host/x?private_token=s3cret",
+           "ssh://me:s3cret@host/x", "http://me:s3cret@host/x", "me:s3cret@host:x", "https:/me:s3cret@host/x", "ext::https://me:s3cret@host/x"]
+
+
+@pytest.mark.parametrize("url", SECRETS)
+def test_a_url_with_a_secret_is_refused_and_shown_nowhere(sb, tmp_path, url):
+    made = manifest(tmp_path, r={"fromGit": url})
+    for words in (["create"], ["create", "--dry-run"], ["manifest", "check", made], ["manifest", "explain", "files"]):
+        for output in ([], ["--json"]):
+            result = sb.run(*output, *words, *([] if made in words else ["-f", made]), status=2)
+            assert "s3cret" not in result.errors + result.text and (output or "credential helper" in result.errors), result
+    for text in (f"files.r.fromGit={url}", f'files.r={{fromGit: "{url}"}}', f'files={{r: {{fromGit: "{url}", bad: 1}}}}'):
+        for output in ([], ["--json"]):
+            result = sb.run(*output, "create", "--dry-run", "--set", f"image={runner.BASE}", "--set", text, status=2)
+            assert "s3cret" not in result.errors + result.text, result
+    config = tmp_path / "config/sandbox"
+    config.mkdir(parents=True)
+    (config / "config.yaml").write_text(json.dumps({"version": 1, "defaults": {"files": {"r": {"fromGit": url}}}}))
+    result = sb.run("config", "show", status=None, env={"XDG_CONFIG_HOME": str(tmp_path / "config")})
+    assert "s3cret" not in result.errors + result.text and result.status != 0, result
+    if url.startswith(("https://me:", "ssh:", "https://host")):
+        # The line that another error shows.
+        made.write_text(f'{{version: 1, image: x, files: {{r: {{fromGit: "{url}", bad: 1}}}}}}')
+        result = sb.run("create", "--dry-run", "-f", made, status=2)
+        assert "bad" in result.errors and "s3cret" not in result.errors
+
+
+def test_urls_without_a_secret_are_taken(sb, tmp_path):
+    urls = ["https://host/x", "https://host:8443/@scope/x.git", "ssh://git@host/x", "ssh://git@host:22/~me/x", "git@host:me/x", "https://[::1]:8443/x"]
+    made = manifest(tmp_path, **{f"r{i}": {"fromGit": url} for i, url in enumerate(urls)})
+    assert sb.json("create", "--dry-run", "-f", made)
