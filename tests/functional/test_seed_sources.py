@@ -166,13 +166,13 @@ def test_a_url_with_a_secret_is_refused_and_shown_nowhere(sb, tmp_path, url):
         for output in ([], ["--json"]):
             result = sb.run(*output, *words, *([] if made in words else ["-f", made]), status=2)
             assert "s3cret" not in result.errors + result.text and (output or "credential helper" in result.errors), result
-    for text in (f"files.r.fromGit={url}", f'files.r={{fromGit: "{url}"}}', f'files={{r: {{fromGit: "{url}", bad: 1}}}}'):
+    for text in (f'files.r={{fromGit: "{url}"}}', f'files={{r: {{fromGit: "{url}", bad: 1}}}}'):
         for output in ([], ["--json"]):
             result = sb.run(*output, "create", "--dry-run", "--set", f"image={runner.BASE}", "--set", text, status=2)
             assert "s3cret" not in result.errors + result.text, result
     config = tmp_path / "config/sandbox"
     config.mkdir(parents=True)
-    (config / "config.yaml").write_text(json.dumps({"version": 1, "defaults": {"files": {"r": {"fromGit": url}}}}))
+    (config / "config.yaml").write_text(json.dumps({"defaults": {"files": {"r": {"fromGit": url}}}}))
     result = sb.run("config", "show", status=None, env={"XDG_CONFIG_HOME": str(tmp_path / "config")})
     assert "s3cret" not in result.errors + result.text and result.status != 0, result
     if url.startswith(("https://me:", "ssh:", "https://host")):
