@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/git_source.hpp"
 
+#include "app/git_repository.hpp"
 #include "util/error.hpp"
 #include "util/process.hpp"
 #include "util/text.hpp"
@@ -9,7 +10,6 @@
 #include <array>
 #include <cstdlib>
 #include <fcntl.h>
-#include <filesystem>
 #include <optional>
 #include <string_view>
 #include <unistd.h>
@@ -21,6 +21,8 @@ using domain::Seed;
 
 constexpr Milliseconds k_glance{100};
 constexpr std::size_t k_max_complaint = 2000;
+// With a file:// URL: exactly the directory that was checked. Given a path, git clone looks for ".git" in it and beside it first.
+constexpr const char* k_upload_pack = "--upload-pack=git-upload-pack --strict";
 
 // What ties git to a repository that sandbox happens to be called in, from a hook for instance (git rev-parse --local-env-vars).
 constexpr std::array<std::string_view, 15> k_local_variables{
@@ -33,11 +35,12 @@ std::vector<std::string> environment() {
     for (char** variable = environ; *variable != nullptr; ++variable) {
         const std::string_view text = *variable;
         const bool is_local = std::any_of(k_local_variables.begin(), k_local_variables.end(), [&](std::string_view name) { return text.starts_with(name); });
-        const bool is_ours = text.starts_with("GIT_TERMINAL_PROMPT=") || text.starts_with("GIT_ALLOW_PROTOCOL=");
+        const bool is_ours = text.starts_with("GIT_TERMINAL_PROMPT=") || text.starts_with("GIT_ALLOW_PROTOCOL=") || text.starts_with("GIT_NO_LAZY_FETCH=");
         if (!is_local && !is_ours) kept.emplace_back(text);
     }
     kept.emplace_back("GIT_TERMINAL_PROMPT=0");
     kept.emplace_back("GIT_ALLOW_PROTOCOL=file:https:ssh");
+    kept.emplace_back("GIT_NO_LAZY_FETCH=1"); // a partial repository would have its missing objects fetched from anywhere
     if (::getenv("GIT_SSH_COMMAND") == nullptr && ::getenv("GIT_SSH") == nullptr) kept.emplace_back("GIT_SSH_COMMAND=ssh -o BatchMode=yes");
     return kept;
 }
@@ -46,12 +49,22 @@ bool is_object_id(std::string_view ref) {
     return (ref.size() == 40 || ref.size() == 64) && ref.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
 }
 
+std::string file_url(const std::string& path) {
+    std::string url = "file://";
+    for (const char c : path) {
+        const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' || c == '.' || c == '-' || c == '_';
+        url += is_plain ? std::string(1, c) : "%" + to_hex(std::string_view(&c, 1));
+    }
+    return url;
+}
+
 // One clone at work.
 class Clone {
   public:
     Clone(const Seed& seed, const std::string& directory, const std::function<void()>& check)
         : m_seed(seed), m_is_local(!is_git_url(seed.content)),
-          m_url(m_is_local ? std::filesystem::absolute(seed.content).string() : seed.content), m_directory(directory + "/clone"), m_complaints(directory + "/stderr"), m_check(check) {}
+          m_url(m_is_local ? file_url(git_directory_of(seed.content)) : seed.content), m_base(directory),
+          m_directory(directory + "/clone"), m_complaints(directory + "/stderr"), m_check(check) {}
 
     void make() {
         if (is_object_id(m_seed.ref)) fetch_commit();
@@ -64,6 +77,7 @@ class Clone {
     void clone_branch() {
         std::vector<std::string> words{"clone", "--quiet", "--depth=1", "--no-local", "--no-recurse-submodules", "--template="};
         if (!m_seed.ref.empty()) words.push_back("--branch=" + m_seed.ref);
+        if (m_is_local) words.emplace_back(k_upload_pack);
         words.insert(words.end(), {"--", m_url, m_directory});
         git(words);
     }
@@ -72,7 +86,10 @@ class Clone {
     void fetch_commit() {
         git({"init", "--quiet", "--template=", "--", m_directory});
         git({"-C", m_directory, "remote", "add", "--", "origin", m_url});
-        git({"-C", m_directory, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "origin", m_seed.ref});
+        std::vector<std::string> words{"-C", m_directory, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"};
+        if (m_is_local) words.emplace_back(k_upload_pack);
+        words.insert(words.end(), {"origin", m_seed.ref});
+        git(words);
         git({"-C", m_directory, "checkout", "--quiet", "--detach", "FETCH_HEAD"});
     }
 
@@ -83,6 +100,7 @@ class Clone {
         options.argv = {"git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false"};
         options.argv.insert(options.argv.end(), words.begin(), words.end());
         options.env = environment();
+        if (m_is_local) options.cwd = m_base; // where no directory is called "file:", which git would take for the repository
         options.in = Stdio::null();
         options.out = Stdio::null();
         options.err = Stdio::descriptor(complaints.get());
@@ -107,6 +125,7 @@ class Clone {
     const Seed& m_seed;
     bool m_is_local;
     std::string m_url;
+    std::string m_base;
     std::string m_directory;
     std::string m_complaints;
     const std::function<void()>& m_check;

@@ -2,6 +2,7 @@
 #include "app/seeding.hpp"
 
 #include "app/archive_file.hpp"
+#include "app/git_repository.hpp"
 #include "util/error.hpp"
 #include "util/fs.hpp"
 #include "util/text.hpp"
@@ -43,6 +44,22 @@ std::optional<std::string> read_env_file(const std::string& name, const std::str
     }
 }
 
+// `path` was written, and leads to `real`.
+void check_leads_below(const std::string& where, const std::string& path, const std::filesystem::path& real, const HostRoots& roots) {
+    bool is_claimed = false;
+    for (const auto& root : roots) {
+        const auto text = [](const std::string& name) { return std::filesystem::absolute(name).lexically_normal(); };
+        is_claimed = is_claimed || is_below(text(path), text(root));
+        const auto real_root = real_path(root);
+        if (real_root && is_below(real, *real_root)) return;
+    }
+    // What lies below no root by its text was typed on the command line, which is leave enough.
+    if (!is_claimed) return;
+    throw Error(ErrorCode::manifest_invalid, where + ": " + printable(path) + " leads out of the manifest's folder, to " + printable(real.string()))
+        .hint("--allow-path " + printable((std::filesystem::is_directory(real) ? real : real.parent_path()).string()) +
+              " lets the manifest read there");
+}
+
 std::string resolve(const std::string& name, const EnvValue& value) {
     switch (value.kind) {
     case EnvValue::Kind::literal: return value.value;
@@ -76,6 +93,17 @@ void check_archive(const Seed& seed) {
     }
 }
 
+// Nothing of what git would read for the clone may lie elsewhere: a gitfile or an alternate leads out as a link does.
+void check_repository(const Seed& seed, const HostRoots& roots) {
+    const std::string where = "files." + printable(seed.path);
+    try {
+        for_each_place(git_directory_of(seed.content), [&](const std::string& real) { check_leads_below(where, seed.content, real, roots); });
+    } catch (const Error& error) {
+        if (error.message().starts_with(where)) throw;
+        throw Error(ErrorCode::manifest_invalid, where + ": " + error.message()).hint(error.hint());
+    }
+}
+
 void check_source(const Seed& seed, const HostRoots& roots) {
     const bool is_repository = seed.kind == Seed::Kind::from_git && !is_git_url(seed.content);
     const bool wants_directory = seed.kind == Seed::Kind::from_dir || is_repository;
@@ -95,6 +123,7 @@ void check_source(const Seed& seed, const HostRoots& roots) {
         throw Error(ErrorCode::manifest_invalid, where + ": " + std::strerror(errno));
     }
     check_stays_below("files." + printable(seed.path), seed.content, roots);
+    if (is_repository) check_repository(seed, roots);
     if (seed.kind == Seed::Kind::from_archive) check_archive(seed);
 }
 
@@ -135,19 +164,7 @@ void plant_from_host(const channel::Link& link, const Seed& seed, const std::str
 
 void check_stays_below(const std::string& where, const std::string& path, const HostRoots& roots) {
     const auto real = real_path(path);
-    bool is_claimed = false;
-    for (const auto& root : roots) {
-        const auto text = [](const std::string& name) { return std::filesystem::absolute(name).lexically_normal(); };
-        is_claimed = is_claimed || is_below(text(path), text(root));
-        const auto real_root = real_path(root);
-        if (real && real_root && is_below(*real, *real_root)) return;
-    }
-    // What lies below no root by its text was typed on the command line, which is leave enough.
-    if (!real || !is_claimed) return;
-    throw Error(ErrorCode::manifest_invalid, where + ": " + printable(path) + " leads out of the manifest's folder, to " +
-                                                 printable(real->string()))
-        .hint("--allow-path " + printable((std::filesystem::is_directory(*real) ? *real : real->parent_path()).string()) +
-              " lets the manifest read there");
+    if (real) check_leads_below(where, path, *real, roots);
 }
 
 channel::Environment resolve_environment(const std::map<std::string, EnvValue>& env, const HostRoots& roots) {

@@ -23,7 +23,8 @@ using HostRoots = std::vector<std::string>;
 void check_stays_below(const std::string& where, const std::string& path, const HostRoots& roots);
 // Looks up fromEnv and fromFile. Throws manifest_invalid naming the key, never a value.
 channel::Environment resolve_environment(const std::map<std::string, domain::EnvValue>& env, const HostRoots& roots);
-// Throws manifest_invalid for a source that is missing, unreadable, of the wrong kind, or led out of the roots by a link.
+// Throws manifest_invalid for a source that is missing, unreadable, of the wrong kind, or led out of the roots by a link
+// or by what a repository borrows from elsewhere.
 void check_sources(const std::vector<domain::Seed>& seeds, const HostRoots& roots);
 // Puts every seed into the workspace, directories first.
 void plant(const channel::Link& link, const std::vector<domain::Seed>& seeds, const GitClones& clones);

@@ -186,3 +186,63 @@ def test_urls_without_a_secret_are_taken(sb, tmp_path):
     urls = ["https://host/x", "https://host:8443/@scope/x.git", "ssh://git@host/x", "ssh://git@host:22/~me/x", "git@host:me/x", "https://[::1]:8443/x"]
     made = manifest(tmp_path, **{f"r{i}": {"fromGit": url} for i, url in enumerate(urls)})
     assert sb.json("create", "--dry-run", "-f", made)
+
+
+WAYS_OUT = ["gitfile", "git-link", "commondir", "alternates", "alternates-of-alternates", "objects-link", "pack-link", "gitfile-in-git", "gitfile-beside-git"]
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_a_repository_that_reads_outside_is_refused(sb, repository, tmp_path, way):
+    outside, r = repository / ".git", tmp_path / "project/r"
+    r.mkdir(parents=True)
+    git(repository, "repack", "-adq")
+    head = git(repository, "rev-parse", "HEAD")
+    if way == "gitfile":
+        (r / ".git").write_text(f"gitdir: {outside}\n")
+    elif way == "git-link":
+        (r / ".git").symlink_to(outside)
+    else:
+        git(r, "init", "-q", "--bare" if "alternates" in way else "-q", "-b", "main")
+        own = r if "alternates" in way else r / ".git"
+        (own / "refs/heads/main").write_text(head + "\n")
+    if way == "commondir":
+        (r / ".git/commondir").write_text("../../../repo/.git\n")
+    elif way == "alternates":
+        (r / "objects/info/alternates").write_text(f"# a comment\n{outside}/objects\n")
+    elif way == "alternates-of-alternates":
+        git(r.parent, "init", "-q", "--bare", "middle")
+        (r / "objects/info/alternates").write_text("../../middle/objects\n")
+        (r.parent / "middle/objects/info/alternates").write_text(f"{outside}/objects\n")
+    elif way == "objects-link":
+        for folder in ("info", "pack", ""):
+            (r / ".git/objects" / folder).rmdir()
+        (r / ".git/objects").symlink_to(outside / "objects")
+    elif way == "pack-link":
+        for pack in (outside / "objects/pack").iterdir():
+            (r / ".git/objects/pack" / pack.name).symlink_to(pack)
+    elif way == "gitfile-in-git":
+        (r / ".git/.git").write_text(f"gitdir: {outside}\n")
+    elif way == "gitfile-beside-git":
+        (r / ".git/HEAD").write_text("no ref\n")
+        (r / ".git.git").write_text(f"gitdir: {outside}\n")
+    made = manifest(r.parent, r={"fromGit": "./r"})
+    if way.startswith("gitfile-"):
+        # Not looked at: the repository is the one that was checked, which has no such commit.
+        sb.fails(1, "create", "-f", made)
+        assert sb.sessions() == []
+        return
+    for words in (["create", "--dry-run"], ["create"]):
+        result = sb.fails(2, *words, "-f", made)
+        assert "leads out of the manifest's folder" in result.errors and f"--allow-path {outside}" in result.errors, result
+    assert sb.sessions() == []
+    session = sb.create("-f", made, "--allow-path", repository, image=None)
+    assert sb.sh(session, "cat r/file").text == "second\n"
+
+
+def test_what_a_repository_borrows_inside_the_folder_is_read(sb, repository, tmp_path):
+    git(repository, "worktree", "add", "-q", tmp_path / "linked", "side")
+    git(tmp_path, "clone", "-q", "--shared", "--bare", repository, "borrowing")
+    (tmp_path / "plain").mkdir()
+    session = sb.create("-f", manifest(tmp_path, linked={"fromGit": "./linked"}, borrowing={"fromGit": "borrowing"}), image=None)
+    assert sb.sh(session, "cat linked/file borrowing/file").text == "first\nsecond\n"
+    assert "not a git repository" in sb.fails(2, "create", "-f", manifest(tmp_path, r={"fromGit": "./plain"})).errors
