@@ -89,8 +89,9 @@ void ExecRecord::end(EventDetails details) noexcept {
     try {
         EventDetails all = m_what;
         all.insert(all.end(), std::make_move_iterator(details.begin()), std::make_move_iterator(details.end()));
-        record(m_context, EventKind::exec_ended, m_row, all);
-        EventLog::of_session(m_context.lookup().session_directory(m_row.id)).append(event_of(EventKind::exec_ended, m_row, std::move(all)));
+        const Event event = event_of(EventKind::exec_ended, m_row, std::move(all));
+        append(m_context, event);
+        EventLog::of_session(m_context.lookup().session_directory(m_row.id)).append(event);
     } catch (const std::exception&) {
     }
 }

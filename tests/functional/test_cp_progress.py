@@ -6,22 +6,22 @@ import select
 import tarfile
 
 
-def feed_until(child_input, seen, enough, limit):
-    """Writes content as long as `enough()` is false; a copy that takes its time because its input does."""
+def feed_until(child_input, terminal, seen, enough, limit):
+    """Writes content as long as `enough()` is false, 4 KB each 2 ms at most: a copy that takes its time because its input does."""
     written = 0
     while not enough() and written < limit:
         _, writable, _ = select.select([], [child_input], [], 0.05)
         if writable:
             written += os.write(child_input, bytes(min(4096, limit - written)))
+        select.select([terminal], [], [], 0.002)
         seen()
     return written
 
 
-def copy_slowly(shared, session, words):
-    """Runs a copy whose input is fed until the line shows, or for 60 MB; what the terminal got."""
+def copy_slowly(shared, session, words, size=60_000_000):
+    """Runs a copy whose input is fed slowly until the line shows, or to its end; what the terminal got."""
     terminal, theirs = pty.openpty()
     read, write = os.pipe()
-    size = 60_000_000
     info = tarfile.TarInfo("f")
     info.size = size
     header = info.tobuf(tarfile.USTAR_FORMAT)
@@ -37,7 +37,7 @@ def copy_slowly(shared, session, words):
             except OSError:
                 return
     os.write(write, header)
-    written = feed_until(write, look, lambda: b"copied" in output, size)
+    written = feed_until(write, terminal, look, lambda: b"copied" in output, size)
     rest = size - written
     while rest:
         rest -= os.write(write, bytes(min(rest, 65536)))
@@ -60,4 +60,4 @@ def test_a_line_that_is_erased(shared, session):
 
 def test_nothing_with_quiet_or_json(shared, session):
     for words in (["--quiet"], ["--json"]):
-        assert copy_slowly(shared, session, words) == b""
+        assert copy_slowly(shared, session, words, 4_000_000) == b""
