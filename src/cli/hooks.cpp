@@ -121,11 +121,11 @@ void HookRunner::flush() noexcept {
 int HookRunner::run_all(std::vector<state::Event> events) {
     if (events.empty() || std::getenv("SANDBOX_IN_HOOK") != nullptr) return 0;
     try {
-        const auto hooks = config_hooks(m_call);
-        if (hooks.empty()) return 0;
+        if (!m_hooks) m_hooks = config_hooks(m_call);
+        if (m_hooks->empty()) return 0;
         app::Interrupt interrupt;
         for (const auto& event : events) {
-            for (const Hook& hook : hooks) {
+            for (const Hook& hook : *m_hooks) {
                 if (hook.kind != event.kind) continue;
                 const std::string shown = "the hook at " + hook.origin + " (" + printable(hook.command.front()) + ") ";
                 try {

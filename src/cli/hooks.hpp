@@ -8,6 +8,7 @@
 #include "cli/command.hpp"
 #include "state/events.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ class HookRunner {
     int run_all(std::vector<state::Event> events);
 
     const Invocation& m_call;
+    std::optional<std::vector<Hook>> m_hooks; // absent: not read yet
     std::vector<state::Event> m_events;
 };
 
