@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The decoder of tree records: whatever comes, only safe paths and content within its file's size get out of it, and how the
 // stream was cut makes no difference. The first byte chooses a rooted tree or entries, the second the size of the pieces.
+#include "tree_checker.hpp"
 #include "util/error.hpp"
-#include "util/tree_record.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -14,40 +13,18 @@ namespace {
 
 using namespace sandbox;
 
-void require(bool condition) {
-    if (!condition) std::abort();
-}
-
-class Checker final : public TreeVisitor {
+class Checker final : public TreeChecker {
   public:
     explicit Checker(bool rooted) : m_rooted(rooted) {}
-    std::string seen;
 
-    void on_record(const TreeRecord& record) override {
-        require(!m_in_file);
+  private:
+    void check(const TreeRecord& record) override {
         require(record.path.empty() ? m_rooted && seen.empty() : is_safe_tree_path(record.path));
         require(record.mode <= 07777);
         check_link(record);
         check_xattrs(record);
         require(record.type == TreeType::file || record.size == 0);
-        m_in_file = record.type == TreeType::file;
-        m_size = record.size;
-        m_end = 0;
-        seen += "R" + record.path + record.link;
-        for (const auto& xattr : record.xattrs) seen += xattr.name + "=" + xattr.value;
     }
-    void on_data(std::uint64_t offset, std::string_view bytes) override {
-        require(m_in_file && offset >= m_end && offset <= m_size && bytes.size() <= m_size - offset);
-        m_end = offset + bytes.size();
-        seen += bytes;
-    }
-    void on_file_end() override {
-        require(m_in_file);
-        m_in_file = false;
-        seen += "E";
-    }
-
-  private:
     void check_link(const TreeRecord& record) const {
         if (record.type == TreeType::hard_link) require(m_rooted && !seen.empty() && is_safe_tree_path(record.link));
         else require(record.link.size() <= k_tree_max_link && (record.type == TreeType::symlink) == !record.link.empty());
@@ -63,9 +40,6 @@ class Checker final : public TreeVisitor {
     }
 
     bool m_rooted;
-    bool m_in_file = false;
-    std::uint64_t m_size = 0;
-    std::uint64_t m_end = 0;
 };
 
 std::string decode(std::string_view bytes, bool rooted, std::size_t piece) {
