@@ -34,11 +34,6 @@ std::int64_t modified_ms(const std::string& path) {
     return std::int64_t{info.st_mtim.tv_sec} * 1000 + info.st_mtim.tv_nsec / 1'000'000;
 }
 
-bool is_locked(const std::string& path) {
-    // Asking makes the file, so a lock that does not exist is not asked for.
-    return ::access(path.c_str(), F_OK) == 0 && !FileLock::try_acquire(path);
-}
-
 } // namespace
 
 FileLock Store::lock_session(std::string_view id) const {
@@ -76,7 +71,7 @@ std::vector<Leftover> Store::leftovers() const {
     for (const auto& name : names) {
         const std::string lock = m_impl->layout.session_lock(name);
         const std::int64_t modified = std::max(modified_ms(m_impl->layout.session(name)), modified_ms(lock));
-        found.push_back({name, is_locked(lock), modified});
+        found.push_back({name, FileLock::is_held(lock), modified});
     }
     return found;
 }

@@ -3,7 +3,6 @@
 #include "util/random.hpp"
 
 #include <filesystem>
-#include <unistd.h>
 
 namespace sandbox::state {
 namespace {
@@ -12,11 +11,7 @@ constexpr const char* k_served_turn = "queue-turn";
 
 std::string lock_of(const Layout& layout, std::string_view waiter) { return layout.other_lock("waiter-" + std::string(waiter)); }
 
-// Asking makes the file, so one that does not exist is not asked for: its waiter is gone.
-bool lives(const Layout& layout, const QueuedWaiter& waiter) {
-    const std::string path = lock_of(layout, waiter.id);
-    return ::access(path.c_str(), F_OK) == 0 && !FileLock::try_acquire(path);
-}
+bool lives(const Layout& layout, const QueuedWaiter& waiter) { return FileLock::is_held(lock_of(layout, waiter.id)); }
 
 std::vector<QueuedWaiter> read_waiters(const Db& db) {
     std::vector<QueuedWaiter> waiters;

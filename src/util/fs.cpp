@@ -32,15 +32,21 @@ bool is_still_named(int fd, const std::string& path) {
            held.st_dev == named.st_dev;
 }
 
+// False where somebody else holds it and `operation` does not wait.
+bool flock_file(int fd, int operation, const std::string& path) {
+    int result = 0;
+    do result = ::flock(fd, operation);
+    while (result != 0 && errno == EINTR);
+    if (result != 0 && errno == EWOULDBLOCK) return false;
+    if (result != 0) throw errno_error("cannot lock " + path);
+    return true;
+}
+
 std::optional<Fd> lock_file(const std::string& path, int operation) {
     for (;;) {
         Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
         if (!file) throw errno_error("cannot open lock " + path);
-        int result = 0;
-        do result = ::flock(file.get(), operation);
-        while (result != 0 && errno == EINTR);
-        if (result != 0 && errno == EWOULDBLOCK) return std::nullopt;
-        if (result != 0) throw errno_error("cannot lock " + path);
+        if (!flock_file(file.get(), operation, path)) return std::nullopt;
         if (is_still_named(file.get(), path)) return file;
     }
 }
@@ -80,6 +86,14 @@ std::optional<FileLock> FileLock::try_acquire(const std::string& path) {
     auto file = lock_file(path, LOCK_EX | LOCK_NB);
     if (!file) return std::nullopt;
     return FileLock(std::move(*file), path);
+}
+
+bool FileLock::is_held(const std::string& path) {
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!file && errno == ENOENT) return false;
+    if (!file) throw errno_error("cannot open lock " + path);
+    // Shared, so that two who ask do not take each other for the holder.
+    return !flock_file(file.get(), LOCK_SH | LOCK_NB, path);
 }
 
 void FileLock::remove_file() { ::unlink(m_path.c_str()); }

@@ -43,6 +43,8 @@ class FileLock {
     static FileLock acquire(const std::string& path);
     // Absent when somebody else holds it.
     static std::optional<FileLock> try_acquire(const std::string& path);
+    // Whether somebody holds the lock. Never makes the file: no file is no holder. Throws Error.
+    static bool is_held(const std::string& path);
     // Removes the lock's file while holding it, for locks whose subject is gone.
     void remove_file();
 

@@ -3,9 +3,11 @@
 
 #include "util/error.hpp"
 
+#include <atomic>
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace sandbox;
@@ -63,6 +65,36 @@ TEST_CASE("a lock excludes others until it goes, and its file may be removed whi
     lock->remove_file();
     // The name is free: a new lock is on a new file.
     CHECK(FileLock::try_acquire(path));
+}
+
+TEST_CASE("who asks for a lock's holder makes no file and is no holder") {
+    const TempDir directory;
+    const std::string path = directory.path() + "/lock";
+    CHECK_FALSE(FileLock::is_held(path));
+    CHECK_FALSE(read_file(path));
+    {
+        const FileLock lock = FileLock::acquire(path);
+        CHECK(FileLock::is_held(path));
+    }
+    CHECK_FALSE(FileLock::is_held(path));
+    CHECK(FileLock::try_acquire(path));
+}
+
+TEST_CASE("who asks while the holder takes the file away does not bring it back") {
+    const TempDir directory;
+    const std::string path = directory.path() + "/lock";
+    std::atomic<bool> over = false;
+    std::thread asker([&] {
+        while (!over) (void)FileLock::is_held(path);
+    });
+    int left = 0;
+    for (int round = 0; round < 2000; ++round) {
+        FileLock::acquire(path).remove_file();
+        if (read_file(path)) ++left;
+    }
+    over = true;
+    asker.join();
+    CHECK(left == 0);
 }
 
 TEST_CASE("a lock is never taken through a link") {
