@@ -145,14 +145,14 @@ void check_lease(const state::Store& store, engine::Client& engine, const state:
 std::vector<WorkspaceView> list_workspaces(Context& context, const std::optional<std::string>& owner,
                                            const std::map<std::string, std::string>& labels) {
     std::vector<WorkspaceView> views;
-    for (const auto& workspace : context.store().list_workspaces(owner)) {
+    for (const auto& workspace : context.lookup().list_workspaces(owner)) {
         if (matches(workspace, labels)) views.push_back(view_of(context, workspace));
     }
     return views;
 }
 
 WorkspaceView inspect_workspace(Context& context, const std::string& owner, std::string_view id) {
-    return view_of(context, require_workspace(context.store(), owner, id));
+    return view_of(context, require_workspace(context.lookup(), owner, id));
 }
 
 void remove_workspace(Context& context, const std::string& owner, std::string_view id) {

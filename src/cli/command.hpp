@@ -5,6 +5,7 @@
 #pragma once
 
 #include "app/context.hpp"
+#include "cli/config_files.hpp"
 
 #include <map>
 #include <optional>
@@ -65,11 +66,14 @@ class Invocation {
     bool json() const { return has("json"); }
     bool quiet() const { return has("quiet"); }
     app::Context& context() { return m_context; }
+    // Read at the first asking. Throws what read_config_files() throws.
+    const std::vector<ConfigFile>& config_files() const;
 
   private:
     std::map<std::string, std::vector<std::string>> m_options;
     std::vector<std::string> m_arguments;
     app::Context m_context;
+    mutable std::optional<std::vector<ConfigFile>> m_config_files;
 };
 
 enum class StatusRule { own, passed_through }; // passed_through: sandbox's own failures are 125

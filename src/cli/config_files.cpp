@@ -26,24 +26,34 @@ std::string user_config() {
     return home.starts_with('/') ? home + "/.config/sandbox/config.yaml" : "";
 }
 
+ConfigFile parsed(const std::string& path, const std::string& text) {
+    return {path, domain::parse_config(path, text, directory_of(path))};
+}
+
 } // namespace
 
-std::vector<ConfigFile> config_files(const Invocation& call) {
-    const std::string named = call.value("config").value_or(environment("SANDBOX_CONFIG"));
+std::vector<ConfigFile> read_config_files(const std::optional<std::string>& config_option) {
+    const std::string named = config_option.value_or(environment("SANDBOX_CONFIG"));
     if (!named.empty()) {
         auto text = read_file(named, k_max_config);
         if (!text) {
             throw Error(ErrorCode::usage, "no config file " + printable(named))
-                .hint(call.has("config") ? "--config names a YAML file" : "SANDBOX_CONFIG names it");
+                .hint(config_option ? "--config names a YAML file" : "SANDBOX_CONFIG names it");
         }
-        return {{named, *std::move(text)}};
+        return {parsed(named, *text)};
     }
     std::vector<ConfigFile> files;
     for (const std::string& path : {std::string(k_system_config), user_config()}) {
         if (path.empty()) continue;
-        if (auto text = read_file(path, k_max_config)) files.push_back({path, *std::move(text)});
+        if (auto text = read_file(path, k_max_config)) files.push_back(parsed(path, *text));
     }
     return files;
+}
+
+std::string directory_of(const std::string& path) {
+    const auto slash = path.rfind('/');
+    if (slash == std::string::npos) return ".";
+    return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 } // namespace sandbox::cli

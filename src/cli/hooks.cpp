@@ -2,10 +2,8 @@
 #include "cli/hooks.hpp"
 
 #include "app/interrupt.hpp"
-#include "cli/config_files.hpp"
 #include "cli/documents.hpp"
 #include "cli/output.hpp"
-#include "domain/config.hpp"
 #include "util/error.hpp"
 #include "util/fs.hpp"
 #include "util/process.hpp"
@@ -68,11 +66,11 @@ void warn(const std::string& text) { say("warning: " + text); }
 
 std::vector<Hook> config_hooks(const Invocation& call) {
     std::vector<Hook> hooks;
-    for (const auto& file : config_files(call)) {
-        for (auto& hook : domain::parse_config(file.path, file.text, "/").hooks) {
+    for (const auto& file : call.config_files()) {
+        for (const auto& hook : file.config.hooks) {
             const auto kind = state::event_from_name(hook.kind);
             if (!kind) throw domain::located(hook.mark, "no event is called " + quoted(hook.kind)).hint("events are " + join(state::event_names(), ", "));
-            hooks.push_back({*kind, std::move(hook.command), place_of(hook.mark)});
+            hooks.push_back({*kind, hook.command, place_of(hook.mark)});
         }
     }
     return hooks;
@@ -80,9 +78,8 @@ std::vector<Hook> config_hooks(const Invocation& call) {
 
 app::WorkspaceCheck workspace_check(const Invocation& call) {
     std::vector<std::vector<std::string>> commands;
-    for (const auto& file : config_files(call)) {
-        auto command = domain::parse_config(file.path, file.text, "/").authorize;
-        if (!command.empty()) commands.push_back(std::move(command));
+    for (const auto& file : call.config_files()) {
+        if (!file.config.authorize.empty()) commands.push_back(file.config.authorize);
     }
     if (commands.empty()) return nullptr;
     return [commands](const state::SessionRow& session, app::Interrupt& interrupt) {

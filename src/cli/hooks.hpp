@@ -21,7 +21,7 @@ struct Hook {
 };
 
 // Those of every config file that holds for the call, in the order in which they run. Throws manifest_invalid for an
-// unknown kind of event, and what config_files() throws.
+// unknown kind of event, and what read_config_files() throws.
 std::vector<Hook> config_hooks(const Invocation& call);
 
 // Keeps what happens until the command has done its work, printed its result and let go of its locks, and then runs each event's

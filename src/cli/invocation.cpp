@@ -30,6 +30,11 @@ std::vector<std::string> Invocation::values(std::string_view option) const {
     return found == m_options.end() ? std::vector<std::string>{} : found->second;
 }
 
+const std::vector<ConfigFile>& Invocation::config_files() const {
+    if (!m_config_files) m_config_files = read_config_files(value("config"));
+    return *m_config_files;
+}
+
 std::map<std::string, std::string> Invocation::labels() const {
     std::map<std::string, std::string> labels;
     for (const auto& text : values("label")) {

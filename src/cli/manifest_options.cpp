@@ -2,7 +2,6 @@
 #include "cli/manifest_options.hpp"
 
 #include "cli/config_files.hpp"
-#include "domain/config.hpp"
 #include "domain/names.hpp"
 #include "util/error.hpp"
 #include "util/fs.hpp"
@@ -55,12 +54,6 @@ std::string summary_of(const domain::ManifestKey& key) {
     std::string text(key.summary);
     if (!key.default_text.empty()) text += " [" + std::string(key.default_text) + "]";
     return text;
-}
-
-std::string directory_of(const std::string& path) {
-    const auto slash = path.rfind('/');
-    if (slash == std::string::npos) return ".";
-    return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 void set_env(domain::ManifestBuilder& builder, const std::string& text, const std::string& origin) {
@@ -129,7 +122,7 @@ std::vector<Option> manifest_options() {
 
 domain::ManifestBuilder manifest_builder(const Invocation& call) {
     domain::ManifestBuilder builder;
-    for (const auto& file : config_files(call)) builder.add_config(file.path, file.text, directory_of(file.path));
+    for (const auto& file : call.config_files()) builder.add_config(file.config);
     for (const auto& directory : call.values("allow-path")) builder.allow_path(directory);
     for (const auto& path : call.values("file")) add_manifest(builder, path);
     apply_flags(builder, call);
@@ -138,7 +131,7 @@ domain::ManifestBuilder manifest_builder(const Invocation& call) {
 
 void check_ceilings(const Invocation& call, std::string_view path, std::string_view value, std::string_view origin) {
     domain::ManifestBuilder builder;
-    for (const auto& file : config_files(call)) builder.add_config(file.path, file.text, directory_of(file.path));
+    for (const auto& file : call.config_files()) builder.add_config(file.config);
     builder.set(path, value, origin);
     builder.values();
 }
@@ -148,9 +141,8 @@ domain::Manifest read_manifest(const Invocation& call) { return manifest_builder
 std::vector<std::string> host_roots(const Invocation& call) {
     std::vector<std::string> roots = call.values("allow-path");
     for (const auto& path : call.values("file")) roots.push_back(path == "-" ? "." : directory_of(path));
-    for (const auto& file : config_files(call)) {
-        const std::string directory = directory_of(file.path);
-        if (domain::parse_config(file.path, file.text, directory).names_host_paths) roots.push_back(directory);
+    for (const auto& file : call.config_files()) {
+        if (file.config.names_host_paths) roots.push_back(directory_of(file.path));
     }
     return roots;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `config show`: what is in force for a manifest and flags, and who said so.
-#include "cli/config_files.hpp"
 #include "cli/manifest_documents.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/output.hpp"
@@ -13,7 +12,7 @@ namespace {
 int run_show(Invocation& call) {
     const auto builder = manifest_builder(call);
     ConfigView view{{}, builder.values(), builder.ceilings(), config_hooks(call)};
-    for (const auto& file : config_files(call)) view.files.push_back(file.path);
+    for (const auto& file : call.config_files()) view.files.push_back(file.path);
     if (call.json()) {
         print_out(config_document(view));
         return 0;

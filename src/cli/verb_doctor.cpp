@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/doctor.hpp"
-#include "cli/config_files.hpp"
 #include "cli/doctor_documents.hpp"
 #include "cli/doctor_text.hpp"
 #include "cli/hooks.hpp"
@@ -35,7 +34,6 @@ app::Finding broken_config(const Error& error) {
 
 void read_config(const Invocation& call, app::DoctorOptions& options) {
     try {
-        const auto files = config_files(call);
         const auto builder = manifest_builder(call);
         config_hooks(call);
         for (const auto& value : builder.values()) {
@@ -45,7 +43,7 @@ void read_config(const Invocation& call, app::DoctorOptions& options) {
         options.has_ceilings = !ceilings.empty();
         options.network_is_capped = std::ranges::any_of(ceilings, [](const auto& one) { return one.path == "network" && one.value == "none"; });
         std::vector<std::string> names;
-        for (const auto& file : files) names.push_back(file.path);
+        for (const auto& file : call.config_files()) names.push_back(file.path);
         options.config.push_back({{}, "config", app::FindingStatus::ok, names.empty() ? "no config file: built-in defaults, and no ceilings" : join(names, ", "), {}, {}});
     } catch (const Error& error) {
         options.config.push_back(broken_config(error));

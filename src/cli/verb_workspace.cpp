@@ -36,7 +36,7 @@ int run_ls(Invocation& call) {
                         format_rfc3339(view.row.last_used_ms), view.row.volume, view.row.owner});
     }
     if (!rows.empty()) print_out(table({"ID", "STATE", "SESSIONS", "CREATED", "LAST USED", "VOLUME", "OWNER"}, rows));
-    else if (!call.quiet()) say("no workspaces of " + owner.value_or("any owner") + " in " + call.context().store().directory());
+    else if (!call.quiet()) say("no workspaces of " + owner.value_or("any owner") + " in " + call.context().lookup().directory());
     return 0;
 }
 

@@ -47,8 +47,7 @@ void ManifestBuilder::add_document(std::string source, std::string_view text, st
     m_impl->documents = merge_trees(m_impl->documents, normalise_manifest(root));
 }
 
-void ManifestBuilder::add_config(std::string source, std::string_view text, std::string base_directory) {
-    const Config config = parse_config(std::move(source), text, std::move(base_directory));
+void ManifestBuilder::add_config(const Config& config) {
     m_impl->defaults = merge_trees(m_impl->defaults, config.defaults);
     m_impl->ceilings.add(*config.ceilings);
 }

@@ -105,6 +105,8 @@ struct Manifest {
 // Sections (checkpoint, export, policy) in which the manifest says something that no verb of this version carries out.
 std::vector<std::string> sections_kept_for_later(const Manifest& manifest);
 
+struct Config; // config.hpp
+
 struct EffectiveValue {
     std::string path;   // "limits.memory", "env.LANG"
     std::string value;  // as it would be written; values of the environment are not shown
@@ -124,7 +126,7 @@ class ManifestBuilder {
     void add_document(std::string source, std::string_view text, std::string base_directory);
     // Adds a config file: its defaults lie below every document, over those of the configs before it, and the ceilings
     // of all of them hold. Throws manifest_invalid.
-    void add_config(std::string source, std::string_view text, std::string base_directory);
+    void add_config(const Config& config);
     // Sets one key; `origin` is how the user said it ("--memory", "--set limits.memory") and stands in errors.
     // The value is read as the key's type would be in YAML; for lists and maps it is a YAML flow or `k=v`/one element,
     // and repeated calls with the same origin accumulate. Throws usage with the nearest key.

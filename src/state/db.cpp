@@ -75,7 +75,11 @@ std::string snapshot_uri(const std::string& path) {
     return uri + "?immutable=1";
 }
 
-bool has_log(const std::string& path) { return ::access((path + "-wal").c_str(), F_OK) == 0; }
+// An empty one holds nothing that the database's file has not: it is what an opening leaves that found a full disk.
+bool has_log(const std::string& path) {
+    struct stat log {};
+    return ::stat((path + "-wal").c_str(), &log) == 0 && log.st_size > 0;
+}
 
 } // namespace
 

@@ -25,7 +25,7 @@ struct Store::Impl {
     std::unique_ptr<Db> db;
     bool is_read_only = false;
     Reserve reserve = Reserve::keep;
-    std::optional<Snapshot> snapshot; // what `db` is, until something but find() is asked or it is out of date
+    std::optional<Snapshot> snapshot; // what `db` is, until it is out of date or something is written
     std::mutex mutex; // a connection has one transaction at a time
 
     struct Use {
@@ -33,15 +33,18 @@ struct Store::Impl {
         Db& db;
     };
     Use reading();
-    // Reads from the snapshot where there is one that still holds, else like reading(). `read` takes a Db.
+    // Reads from the snapshot where there is one that still holds, else like reading(): quickly, and on a disk so full that
+    // SQLite can't even make the index of its journal. `read` takes a Db.
     template <typename Read> auto read_quickly(Read&& read) {
-        if (snapshot) {
-            try {
-                const std::unique_lock lock(mutex);
-                auto row = read(*db);
-                if (snapshot->is_current()) return row;
-            } catch (const Error&) {
-                // Torn by a writer, or really damaged: reading properly tells.
+        {
+            const std::unique_lock lock(mutex);
+            if (snapshot) {
+                try {
+                    auto result = read(*db);
+                    if (snapshot->is_current()) return result;
+                } catch (const Error&) {
+                    // Torn by a writer, or really damaged: reading properly tells.
+                }
             }
         }
         const auto use = reading();

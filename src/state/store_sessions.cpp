@@ -191,16 +191,16 @@ std::optional<SessionRow> Store::find_by_name(std::string_view owner, std::strin
 
 bool Store::exists_for_other_owner(std::string_view owner, std::string_view id_or_name) const {
     if (id_or_name.empty()) return false;
-    const auto use = m_impl->reading();
-    return use.db.prepare("SELECT 1 FROM session WHERE owner <> ?1 AND (id = ?2 OR name = ?2) AND " IS_OPEN " LIMIT 1")
-        .bind(owner, id_or_name)
-        .step();
+    return m_impl->read_quickly([&](const Db& db) {
+        return db.prepare("SELECT 1 FROM session WHERE owner <> ?1 AND (id = ?2 OR name = ?2) AND " IS_OPEN " LIMIT 1")
+            .bind(owner, id_or_name)
+            .step();
+    });
 }
 
 std::optional<SessionRow> Store::find_lease_holder(std::string_view owner, std::string_view workspace_id) const {
     if (workspace_id.empty()) return std::nullopt;
-    const auto use = m_impl->reading();
-    return lease_holder(use.db, owner, workspace_id);
+    return m_impl->read_quickly([&](const Db& db) { return lease_holder(db, owner, workspace_id); });
 }
 
 std::vector<SessionRow> Store::list(const Filter& filter) const {
@@ -211,11 +211,12 @@ std::vector<SessionRow> Store::list(const Filter& filter) const {
     }
     if (!filter.include_closed) sql += " AND " IS_OPEN;
 
-    const auto use = m_impl->reading();
-    Stmt select = use.db.prepare(sql);
-    if (filter.owner) select.bind(*filter.owner);
-    for (const auto& [key, value] : filter.labels) select.bind(key, value);
-    auto rows = read_rows(use.db, select);
+    auto rows = m_impl->read_quickly([&](const Db& db) {
+        Stmt select = db.prepare(sql);
+        if (filter.owner) select.bind(*filter.owner);
+        for (const auto& [key, value] : filter.labels) select.bind(key, value);
+        return read_rows(db, select);
+    });
     // Not by SQLite: sorting rows of this size, it spills them to a file in the temporary directory.
     std::sort(rows.begin(), rows.end(),
               [](const auto& a, const auto& b) { return std::tie(a.created_ms, a.id) < std::tie(b.created_ms, b.id); });
@@ -223,10 +224,11 @@ std::vector<SessionRow> Store::list(const Filter& filter) const {
 }
 
 std::vector<SessionRow> Store::overdue(std::int64_t wall_now, std::size_t limit) const {
-    const auto use = m_impl->reading();
-    Stmt select = use.db.prepare(SELECT_SESSION "WHERE expires_ms > 0 AND expires_ms <= ? AND " IS_OPEN " ORDER BY expires_ms, id LIMIT ?");
-    select.bind(wall_now, static_cast<std::int64_t>(limit));
-    return read_rows(use.db, select);
+    return m_impl->read_quickly([&](const Db& db) {
+        Stmt select = db.prepare(SELECT_SESSION "WHERE expires_ms > 0 AND expires_ms <= ? AND " IS_OPEN " ORDER BY expires_ms, id LIMIT ?");
+        select.bind(wall_now, static_cast<std::int64_t>(limit));
+        return read_rows(db, select);
+    });
 }
 
 } // namespace sandbox::state

@@ -50,18 +50,20 @@ void Store::put(const WorkspaceRow& row) {
 }
 
 std::optional<WorkspaceRow> Store::find_workspace(std::string_view owner, std::string_view id) const {
-    const auto use = m_impl->reading();
-    Stmt select = use.db.prepare(SELECT_WORKSPACE "WHERE owner = ? AND id = ?");
-    auto rows = read_rows(use.db, select.bind(owner, id));
+    auto rows = m_impl->read_quickly([&](const Db& db) {
+        Stmt select = db.prepare(SELECT_WORKSPACE "WHERE owner = ? AND id = ?");
+        return read_rows(db, select.bind(owner, id));
+    });
     if (rows.empty()) return std::nullopt;
     return std::move(rows.front());
 }
 
 std::vector<WorkspaceRow> Store::list_workspaces(const std::optional<std::string>& owner) const {
-    const auto use = m_impl->reading();
-    Stmt select = use.db.prepare(owner ? SELECT_WORKSPACE "WHERE owner = ? ORDER BY owner, id" : SELECT_WORKSPACE "ORDER BY owner, id");
-    if (owner) select.bind(*owner);
-    return read_rows(use.db, select);
+    return m_impl->read_quickly([&](const Db& db) {
+        Stmt select = db.prepare(owner ? SELECT_WORKSPACE "WHERE owner = ? ORDER BY owner, id" : SELECT_WORKSPACE "ORDER BY owner, id");
+        if (owner) select.bind(*owner);
+        return read_rows(db, select);
+    });
 }
 
 void Store::erase_workspace(std::string_view owner, std::string_view id) {

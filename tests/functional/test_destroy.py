@@ -152,8 +152,8 @@ def test_name_is_free_again(sb):
     assert first != second and sb.json("inspect", "web")["id"] == second
 
 
-def test_on_a_full_disk_a_session_can_be_ended_and_none_be_made(engine, base, tmp_path):
-    """What is kept for that is for destroy and gc alone."""
+def test_on_a_full_disk_sessions_go_on_and_can_be_ended_and_none_be_made(engine, base, tmp_path):
+    """What is kept for that is for destroy and gc alone; looking and working in a session writes nothing that it needs."""
     disk = tmp_path / "disk"
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", disk], check=True)
@@ -165,6 +165,13 @@ def test_on_a_full_disk_a_session_can_be_ended_and_none_be_made(engine, base, tm
                 filler.write(bytes(4096))
         assert "o space" in sb.fails(7, "create", "--image", BASE).errors
         assert os.path.exists(sb.state_dir / "reserve")
+        assert {row["id"] for row in sb.sessions()} == set(sessions)
+        assert sb.json("inspect", sessions[0])["state"] == "running"
+        assert sb.run("exec", sessions[0], "--", "sh", "-c", "echo kept >f; echo done").out == b"done\n"
+        sb.run("cp", f"{sessions[0]}:f", tmp_path / "f")
+        assert (tmp_path / "f").read_text() == "kept\n"
+        assert sb.run("diff", sessions[0]).out == b"A f\n"
+        sb.run("workspace", "ls")
         sb.destroy(*sessions)
         assert all(is_gone(engine, {"sandbox.session": session}) for session in sessions)
         (disk / "filler").unlink()

@@ -14,7 +14,7 @@ using sandbox::ErrorCode;
 namespace {
 
 sandbox::Error refused(const std::string& text) {
-    auto error = error_of([&] { ManifestBuilder().add_config("c.yaml", text, "/etc"); });
+    auto error = error_of([&] { ManifestBuilder().add_config(parse_config("c.yaml", text, "/etc")); });
     CHECK(error.code() == ErrorCode::manifest_invalid);
     CHECK(error.message().starts_with("c.yaml:"));
     return error;
@@ -22,7 +22,7 @@ sandbox::Error refused(const std::string& text) {
 
 ManifestBuilder bounded(const std::string& ceilings, const std::string& manifest = "") {
     ManifestBuilder builder;
-    builder.add_config("c.yaml", "ceilings: " + ceilings, "/etc");
+    builder.add_config(parse_config("c.yaml", "ceilings: " + ceilings, "/etc"));
     builder.add_document("m.yaml", "image: x\n" + manifest, "/project");
     return builder;
 }
@@ -41,8 +41,8 @@ void denied(const std::string& ceilings, const std::string& manifest) {
 
 TEST_CASE("flag over manifest over the later config over the earlier one") {
     ManifestBuilder builder;
-    builder.add_config("etc.yaml", "defaults: {limits: {pids: 1, cpus: 1, maxProcesses: 1, memory: 10MB}}", "/etc");
-    builder.add_config("user.yaml", "defaults: {limits: {pids: 2, cpus: 2, memory: 20MB}}", "/home");
+    builder.add_config(parse_config("etc.yaml", "defaults: {limits: {pids: 1, cpus: 1, maxProcesses: 1, memory: 10MB}}", "/etc"));
+    builder.add_config(parse_config("user.yaml", "defaults: {limits: {pids: 2, cpus: 2, memory: 20MB}}", "/home"));
     builder.add_document("m.yaml", "image: x\nlimits: {pids: 3, memory: 30MB}", "/project");
     builder.set("limits.memory", "40MB", "--memory");
     const Manifest manifest = builder.build();
@@ -118,8 +118,8 @@ TEST_CASE("a built-in default above a ceiling comes down to it") {
 
 TEST_CASE("the ceilings of both files hold, and a flag is no way around") {
     ManifestBuilder builder;
-    builder.add_config("etc.yaml", "ceilings: {limits: {memory: 32MB}, sessions: 9, sessionsPerOwner: 2}", "/etc");
-    builder.add_config("user.yaml", "ceilings: {limits: {memory: 64MB}, sessions: 5, sessionsPerOwner: 4}", "/home");
+    builder.add_config(parse_config("etc.yaml", "ceilings: {limits: {memory: 32MB}, sessions: 9, sessionsPerOwner: 2}", "/etc"));
+    builder.add_config(parse_config("user.yaml", "ceilings: {limits: {memory: 64MB}, sessions: 5, sessionsPerOwner: 4}", "/home"));
     builder.set("image", "x", "--image");
     CHECK(builder.build().limits.memory == 32'000'000);
     CHECK(builder.capacity().sessions->most == 5);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All problems at once, the key that was meant, and where each value comes from.
+#include "domain/config.hpp"
 #include "domain/manifest.hpp"
 #include "domain/manifest_starter.hpp"
 #include "domain/yaml.hpp"
@@ -71,7 +72,7 @@ TEST_CASE("the key that was meant") {
 
 TEST_CASE("each value knows who said it") {
     ManifestBuilder builder;
-    builder.add_config("/etc/c.yaml", "defaults:\n  limits: {pids: 10, memory: 64MB}\n", "/etc");
+    builder.add_config(parse_config("/etc/c.yaml", "defaults:\n  limits: {pids: 10, memory: 64MB}\n", "/etc"));
     builder.add_document("m.yaml", "image: x\nlimits:\n  pids: 20\n  memory: 32MB\nenv: {A: hidden, B: {fromEnv: C}}\n", "/project");
     builder.set("limits.memory", "16MB", "--memory");
     CHECK(value_of(builder, "limits.memory").value == "16MB");
