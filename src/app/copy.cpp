@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/copy.hpp"
 
+#include "app/archive_reader.hpp"
 #include "app/copy_stopped.hpp"
 #include "app/events.hpp"
 #include "app/exec.hpp"
@@ -249,7 +250,8 @@ channel::TransferStats copy(Context& context, const Location& from, const Locati
 
 channel::TransferStats copy_archive_in(Context& context, int fd, const Location& target, const CopyOptions& options) {
     const Reached session(context, target.session, options);
-    const channel::ArchiveInput input{[fd](std::span<char> buffer) { return read_some(fd, buffer); }, fd};
+    ArchiveReader archive(fd, "the archive");
+    const auto input = [&archive](std::span<char> buffer, const ArchiveReader::Wait& wait) { return archive.read(buffer, wait); };
     const auto stats = session.put([&](const channel::Link& link) {
         return channel::put_archive(link, input, {inside(target), false, session.max_file(), options.progress});
     });

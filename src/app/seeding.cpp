@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/seeding.hpp"
 
-#include "app/archive_file.hpp"
+#include "app/archive_reader.hpp"
 #include "app/git_repository.hpp"
 #include "util/error.hpp"
 #include "util/fs.hpp"
@@ -87,7 +87,8 @@ std::string resolve(const std::string& name, const EnvValue& value) {
 // That it is a format that is read; what is in it shows as it is unpacked.
 void check_archive(const Seed& seed) {
     try {
-        const ArchiveFile archive(seed.content);
+        const Fd file = open_regular_file(seed.content);
+        ArchiveReader(file.get(), sandbox::quoted(seed.content)).begin();
     } catch (const Error& error) {
         throw Error(ErrorCode::manifest_invalid, "files." + printable(seed.path) + ": " + error.message()).hint(error.hint());
     }
@@ -142,11 +143,12 @@ channel::Entry entry_of(const Seed& seed) {
 }
 
 void plant_archive(const channel::Link& link, const Seed& seed) {
-    ArchiveFile archive(seed.content);
+    const Fd file = open_regular_file(seed.content);
+    ArchiveReader archive(file.get(), sandbox::quoted(seed.content));
     channel::ArchivePutOptions options;
     options.target = seed.path;
     options.make_parents = true;
-    channel::put_archive(link, {[&](std::span<char> buffer) { return archive.read(buffer); }}, options);
+    channel::put_archive(link, [&](std::span<char> buffer, const ArchiveReader::Wait&) { return archive.read(buffer); }, options);
 }
 
 void plant_from_host(const channel::Link& link, const Seed& seed, const std::string& path) {

@@ -216,11 +216,9 @@ struct RelayOptions {
 };
 TransferStats copy_tree(const Link& from, const Link& to, const RelayOptions& options);
 
-// Where an archive comes from: reads as read(2) does. `fd`, where there is one, is waited for before each read.
-struct ArchiveInput {
-    std::function<std::size_t(std::span<char>)> read;
-    int fd = -1;
-};
+// Where an archive comes from: gives its next bytes, 0 at its end. Before it reads a descriptor that may keep it waiting it calls
+// `wait_readable`, which throws when the session or the user ends the transfer meanwhile.
+using ArchiveInput = std::function<std::size_t(std::span<char> buffer, const std::function<void(int fd)>& wait_readable)>;
 // A tar archive (tar_decoder.hpp) into a directory of the session, which must be there unless make_parents. Published when
 // the archive's end mark and the end of the input have come. Throws what TarDecoder throws.
 struct ArchivePutOptions {

@@ -49,11 +49,11 @@ TransferStats put_archive(const Link& link, const ArchiveInput& input, const Arc
         TreeRelay relay(to.encoder());
         to.encoder().record(root_record());
         to.encoder().flush(); // so that a target which takes nothing is known before all is read
+        const std::function<void(int)> wait_readable = [&](int fd) { to.wait_for_input(fd); };
         const std::unique_ptr<char[]> buffer(new char[k_read_size]);
         // To the end of the input, past the archive's end mark: its writer is not to be hurt by a pipe that closes early.
         for (;;) {
-            if (input.fd >= 0) to.wait_for_input(input.fd);
-            const std::size_t count = input.read({buffer.get(), k_read_size});
+            const std::size_t count = input({buffer.get(), k_read_size}, wait_readable);
             if (count == 0) break;
             decoder.feed({buffer.get(), count}, relay);
         }

@@ -95,8 +95,8 @@ const Command k_cp{
     .details = "Session paths are absolute or relative to the workdir. An existing directory as the target receives the\n"
                "source under its own name; SOURCE/. means its contents. A copy arrives whole or not at all: what can't be\n"
                "read is an error, never left out. It belongs to the session's user on the way in, to you on the way out.\n"
-               "Hard links stay links and user xattrs are kept, where the file system keeps any. For - a tar stream comes\n"
-               "from stdin into an existing directory, or goes to stdout.",
+               "Hard links stay links and user xattrs are kept, where the file system keeps any. For - a tar stream,\n"
+               "plain or packed by gzip or zstd, comes from stdin into an existing directory, or a plain one goes to stdout.",
     .run = run};
 
 } // namespace sandbox::cli

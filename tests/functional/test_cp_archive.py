@@ -48,6 +48,33 @@ def test_round_trip_through_gnu_tar(shared, session, tree, tmp_path):  # noqa: F
     shared.sh(session, "chmod -R u+w packed; rm -r packed")
 
 
+@pytest.mark.parametrize("packer", ["gzip", "zstd"])
+def test_a_compressed_archive_goes_in(shared, session, tmp_path, packer):
+    """As `docker cp -` takes it; byte by byte at first, as a slow pipe gives it."""
+    plain = archive(("big", tarfile.REGTYPE, os.urandom(1 << 20) + bytes(1 << 20)))
+    packed = subprocess.run([packer, "-c"], input=plain, capture_output=True, check=True).stdout
+    child = shared.start("cp", "-", f"{session}:.", stdin=subprocess.PIPE)
+    for byte in packed[:8]:
+        child.stdin.write(bytes([byte]))
+        child.stdin.flush()
+    out, errors = child.communicate(packed[8:], timeout=60)
+    assert (child.returncode, errors) == (0, b"")
+    assert shared.run("cp", f"{session}:big", "-").out[512:][:2 << 20] == plain[512:][:2 << 20]
+    shared.sh(session, "rm big")
+
+
+@pytest.mark.parametrize("start, what", [(b"BZh91AY", "compressed by bzip2"), (b"\xfd7zXZ\0", "compressed by xz"), (b"PK\x03\x04", "a zip file")])
+def test_an_archive_that_is_not_read_is_named(shared, session, start, what):
+    error = shared.fails(1, "cp", "-", f"{session}:.", input=start + bytes(2000))
+    assert what in error.errors and "tar.gz and tar.zst" in error.errors
+
+
+def test_a_cut_compressed_archive_changes_nothing(shared, session):
+    packed = subprocess.run(["gzip"], input=archive(("cut", tarfile.REGTYPE, os.urandom(100000))), capture_output=True, check=True).stdout
+    assert "ends in the middle" in shared.fails(1, "cp", "-", f"{session}:.", input=packed[:-5000]).errors
+    assert shared.run("exec", session, "ls", "cut", status=1)
+
+
 @pytest.mark.parametrize("form", ["gnu", "oldgnu", "posix", "ustar", "v7"])
 def test_every_format_of_gnu_tar_goes_in(shared, session, tmp_path, form):
     source = tmp_path / "src"

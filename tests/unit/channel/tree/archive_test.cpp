@@ -36,7 +36,10 @@ struct ArchiveFixture : Fixture {
         const std::string path = host + "/archive.tar";
         write_file(path, bytes);
         const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-        return channel::put_archive(worker.link(), {[&](std::span<char> buffer) { return read_some(file.get(), buffer); }, file.get()},
+        return channel::put_archive(worker.link(), [&](std::span<char> buffer, const std::function<void(int)>& wait_readable) {
+                                        wait_readable(file.get());
+                                        return read_some(file.get(), buffer);
+                                    },
                                     {target, false, max_file, {}});
     }
     ErrorCode refused(const std::string& bytes) { return error_of([&] { put_tar(bytes); }).first; }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/archive_file.hpp"
+#include "app/archive_reader.hpp"
 
 #include "util/error.hpp"
-#include "util/fs.hpp"
-#include "util/text.hpp"
+#include "util/fd.hpp"
 
 #include <array>
 #include <new>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -29,6 +30,7 @@ class Decompressor {
 namespace {
 
 constexpr std::size_t k_input_size = 128 << 10;
+constexpr std::size_t k_longest_magic = 6;
 constexpr int k_gzip_window = 15 + 16; // the largest window, with gzip's header
 
 [[noreturn]] void damaged() { throw Error(ErrorCode::failed, "the compressed data is damaged"); }
@@ -107,41 +109,45 @@ std::unique_ptr<Decompressor> decompressor_for(std::string_view start) {
 
 } // namespace
 
-ArchiveFile::ArchiveFile(const std::string& path) : m_path(path), m_file(open_regular_file(path)) {
-    fill();
+ArchiveReader::ArchiveReader(int fd, std::string name) : m_fd(fd), m_name(std::move(name)), m_buffer(k_input_size, '\0') {}
+ArchiveReader::~ArchiveReader() = default;
+
+// Behind the first bytes, while they are gathered; else all anew. 0 at the end of the input.
+std::size_t ArchiveReader::fill(const Wait& wait) {
+    const std::size_t kept = m_input.size();
+    if (wait) wait(m_fd);
+    const std::size_t count = read_some(m_fd, std::span(m_buffer).subspan(kept));
+    m_input = std::string_view(m_buffer).substr(0, kept + count);
+    return count;
+}
+
+void ArchiveReader::begin(const Wait& wait) {
+    // A pipe may give its first bytes one by one.
+    while (m_input.size() < k_longest_magic && fill(wait) > 0) {}
     try {
         m_decompressor = decompressor_for(m_input);
     } catch (Error& error) {
-        error.context(quoted(path));
+        error.context(m_name);
         throw;
     }
+    m_is_begun = true;
 }
 
-ArchiveFile::~ArchiveFile() = default;
-
-void ArchiveFile::fill() {
-    m_input.resize(k_input_size);
-    m_input.resize(read_some(m_file.get(), m_input));
-    m_used = 0;
-}
-
-std::size_t ArchiveFile::read(std::span<char> buffer) {
+std::size_t ArchiveReader::read(std::span<char> buffer, const Wait& wait) {
+    if (!m_is_begun) begin(wait);
     for (;;) {
-        const std::string_view input = std::string_view(m_input).substr(m_used);
         if (m_decompressor == nullptr) {
-            const std::size_t count = input.copy(buffer.data(), buffer.size());
-            m_used += count;
-            if (m_used == m_input.size()) fill();
+            if (m_input.empty()) fill(wait);
+            const std::size_t count = m_input.copy(buffer.data(), buffer.size());
+            m_input.remove_prefix(count);
             return count;
         }
-        const auto [taken, given] = m_decompressor->step(input, buffer);
-        m_used += taken;
+        const auto [taken, given] = m_decompressor->step(m_input, buffer);
+        m_input.remove_prefix(taken);
         if (given > 0) return given;
-        if (m_used < m_input.size()) continue;
-        fill();
-        if (!m_input.empty()) continue;
+        if (!m_input.empty() || fill(wait) > 0) continue;
         if (m_decompressor->is_complete()) return 0;
-        throw Error(ErrorCode::failed, quoted(m_path) + " ends in the middle of its compressed data");
+        throw Error(ErrorCode::failed, m_name + " ends in the middle of its compressed data");
     }
 }
 
