@@ -9,6 +9,7 @@
 #include "util/format.hpp"
 #include "util/text.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace sandbox::domain {
@@ -73,6 +74,17 @@ std::optional<std::pair<std::string, std::string>> free_key(std::string_view pat
     return std::nullopt;
 }
 
+// A file may be called anything; but who ends its name like this means where its content is to come from.
+void check_is_file_name(const YamlMark& mark, std::string_view name) {
+    const auto dot = name.rfind('.');
+    if (dot == std::string_view::npos || !name.substr(dot).starts_with(".from")) return;
+    const std::string_view source = name.substr(dot + 1);
+    const std::string key = "files.*." + std::string(source);
+    if (std::ranges::find(manifest_entry_keys(), key, &ManifestKey::path) == manifest_entry_keys().end()) return;
+    throw located(mark, formatted("a dot is part of a file's name here: \"{}\"", shown(name)))
+        .hint(formatted("--set 'files.{}={{{}: VALUE}}'", shown(name.substr(0, dot)), source));
+}
+
 YamlNodePtr free_value(const YamlMark& mark, std::string_view map, std::string_view value, std::string_view origin) {
     // Only a file's value has a form as a map that is worth a flag; an environment's "{...}" is JSON for the program.
     if (map == "files" && value.starts_with('{')) return parse_flow(origin, value);
@@ -122,6 +134,7 @@ void FlagTree::set(std::string_view path, std::string_view value, std::string_vi
     } else if (key != nullptr) {
         tree = make_path(mark, key_path, make_scalar(mark, std::string(value)));
     } else if (const auto below = free_key(key_path)) {
+        if (below->first == "files") check_is_file_name(mark, below->second);
         tree = make_path(mark, below->first,
                          make_map(mark, below->second, free_value(mark, below->first, value, origin)));
     } else {

@@ -112,6 +112,19 @@ def test_since(sb):
     sb.destroy(session)
 
 
+def test_a_session_of_which_nothing_is_known_is_named(sb):
+    """A mistyped name must not look like a session to which nothing happens."""
+    sb.create("--name", "known")
+    quiet = sb.run("events", "known", "nosuch", "--kind", "session.destroyed")
+    assert quiet.out == b"" and quiet.errors == f'sandbox: nothing is recorded of a session "nosuch" of owner {sb.owner}\n'
+    assert "no such events" in sb.run("events", "known", "--kind", "session.destroyed").errors
+    assert sb.run("--quiet", "events", "nosuch").errors == ""
+    follower = sb.start("events", "-f", "nosuch", stderr=subprocess.PIPE)
+    assert b'"nosuch"' in follower.stderr.readline()
+    follower.kill()
+    follower.communicate()
+
+
 def test_follow_tells_at_once_and_ends_with_its_reader(sb):
     session = sb.create()
     following = sb.start("--json", "events", "-f", stdout=subprocess.PIPE)

@@ -127,6 +127,9 @@ TEST_CASE("labels, tmpfs and files from flags") {
     CHECK(m.seeds.at(2).mode == 0700);
     CHECK(contains(refused({{"tmpfs", "/tmp:rw,size=1m"}}).message(), "other than the size"));
     refused({{"files", "f"}});
+    // As a file's name it would be silently right, and is never meant.
+    refused({{"files.repo.fromGit", "https://host/repo"}});
+    CHECK(with({{"image", "x"}, {"files.read.fromage", "x"}}).seeds.at(0).path == "read.fromage");
 }
 
 TEST_CASE("list flags add up by origin, take commas, and replace the document's") {
