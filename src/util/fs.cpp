@@ -99,16 +99,12 @@ bool FileLock::is_held(const std::string& path) {
 void FileLock::remove_file() { ::unlink(m_path.c_str()); }
 
 TempDir::TempDir() {
-    const char* base = std::getenv("TMPDIR");
-    std::string path = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/sandbox-XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr) throw errno_error("cannot make a temporary directory in " + path);
-    m_path = std::move(path);
-}
-
-TempDir::~TempDir() {
-    if (m_path.empty()) return;
-    std::error_code ignored;
-    std::filesystem::remove_all(m_path, ignored);
+    const char* variable = std::getenv("TMPDIR");
+    const std::string base = variable != nullptr && *variable != '\0' ? variable : "/tmp";
+    const Fd parent(::open(base.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!parent) throw errno_error("cannot make a temporary directory in " + base);
+    m_directory = StagingDirectory(parent.get());
+    m_path = base + "/" + m_directory.name();
 }
 
 std::optional<std::string> read_file(const std::string& path, std::size_t limit) {

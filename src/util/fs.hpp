@@ -7,6 +7,7 @@
 #pragma once
 
 #include "util/fd.hpp"
+#include "util/staging_directory.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -54,17 +55,17 @@ class FileLock {
     std::string m_path;
 };
 
-// A fresh directory (0700) under $TMPDIR or /tmp, removed with all it holds at the end of the scope.
+// A fresh directory (0700) under $TMPDIR or /tmp, removed with all it holds at the end of the scope; what killed processes of this
+// user left of theirs goes when the next one is made.
 class TempDir {
   public:
+    // Throws Error.
     TempDir();
-    TempDir(TempDir&& other) noexcept : m_path(std::exchange(other.m_path, {})) {}
-    TempDir(const TempDir&) = delete;
-    TempDir& operator=(const TempDir&) = delete;
-    ~TempDir();
+    TempDir(TempDir&& other) noexcept = default;
     const std::string& path() const { return m_path; }
 
   private:
+    StagingDirectory m_directory;
     std::string m_path;
 };
 

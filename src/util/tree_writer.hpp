@@ -7,6 +7,7 @@
 #pragma once
 
 #include "util/fd.hpp"
+#include "util/staging_directory.hpp"
 #include "util/tree_path.hpp"
 #include "util/tree_record.hpp"
 #include "util/tree_walk.hpp"
@@ -35,29 +36,6 @@ class TreeFile {
     Fd m_file;
     std::uint64_t m_position = 0;
     std::string m_shown;
-};
-
-// A directory of random name in which things are made ready; removed with what is left in it. It is locked (flock) while it is in
-// use; making one removes unlocked ones of this user beside it, which killed copies have left.
-bool is_staging_name(std::string_view name);
-
-class StagingDirectory {
-  public:
-    StagingDirectory() = default;
-    explicit StagingDirectory(int parent);
-    StagingDirectory(StagingDirectory&& other) noexcept;
-    StagingDirectory& operator=(StagingDirectory&& other) noexcept;
-    StagingDirectory(const StagingDirectory&) = delete;
-    ~StagingDirectory() { remove(); }
-    int fd() const { return m_directory.get(); }
-    explicit operator bool() const { return static_cast<bool>(m_directory); }
-
-  private:
-    bool make();
-    void remove() noexcept;
-    Fd m_parent;
-    Fd m_directory;
-    std::string m_name;
 };
 
 // Puts the tree `name` in `staging` in place. Existing directories are merged and keep their own mode and time; links and files

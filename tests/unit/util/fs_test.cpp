@@ -4,9 +4,11 @@
 #include "util/error.hpp"
 
 #include <atomic>
+#include <cstdlib>
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -51,6 +53,29 @@ TEST_CASE("publishing over a directory fails and leaves it") {
     AtomicFile file(AT_FDCWD, path, 0600);
     CHECK_THROWS_AS(file.publish(), Error);
     CHECK(entries(path) == 3);
+}
+
+TEST_CASE("what a killed process left of its temporary directory goes with the next one") {
+    const TempDir base;
+    REQUIRE(::setenv("TMPDIR", base.path().c_str(), 1) == 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const TempDir left;
+        make_directories(left.path() + "/a/b", 0700);
+        ::chmod((left.path() + "/a").c_str(), 0);
+        ::_exit(0); // as a kill does, past the destructor
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(entries(base.path()) == 3);
+    {
+        const TempDir first;
+        CHECK(entries(base.path()) == 3);
+        const TempDir second;
+        CHECK(entries(base.path()) == 4); // one that is in use stays
+    }
+    CHECK(entries(base.path()) == 2);
+    ::unsetenv("TMPDIR");
 }
 
 TEST_CASE("a lock excludes others until it goes, and its file may be removed while it is held") {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "util/staging_directory.hpp"
+
 #include "util/error.hpp"
 #include "util/random.hpp"
-#include "util/tree_writer.hpp"
+#include "util/tree_walk.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
