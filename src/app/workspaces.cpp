@@ -56,6 +56,11 @@ engine::Filter mounting(const std::string& volume) {
     return filter;
 }
 
+std::string holder(const engine::ContainerInfo& container) {
+    const auto session = container.labels.find(domain::k_label_session);
+    return session != container.labels.end() ? "session " + printable(session->second) : "container " + container.name;
+}
+
 bool matches(const WorkspaceRow& workspace, const std::map<std::string, std::string>& labels) {
     for (const auto& [key, value] : labels) {
         const auto found = workspace.labels.find(key);
@@ -136,8 +141,7 @@ void check_lease(const state::Store& store, engine::Client& engine, const state:
         const auto role = container.labels.find(domain::k_label_role);
         const bool is_session = role != container.labels.end() && role->second == domain::k_role_session;
         if (is_session && !row.exclusive && container.name != exclusive) continue;
-        throw Error(ErrorCode::busy, "workspace " + quoted(row.workspace_id) + " is in use by container " +
-                                         container.name)
+        throw Error(ErrorCode::busy, "workspace " + quoted(row.workspace_id) + " is in use by " + holder(container))
             .hint("destroy that session first, or make both sessions shared: true");
     }
 }
@@ -161,7 +165,7 @@ void remove_workspace(Context& context, const std::string& owner, std::string_vi
     const auto workspace = require_workspace(store, owner, id);
     auto& engine = context.engine_of(workspace.endpoint, workspace.engine_id);
     for (const auto& container : engine.list_containers(mounting(workspace.volume))) {
-        throw Error(ErrorCode::busy, "workspace " + quoted(id) + " is in use by container " + container.name)
+        throw Error(ErrorCode::busy, "workspace " + quoted(id) + " is in use by " + holder(container))
             .hint("destroy the session that holds it first");
     }
     remove_workspace_volume(store, engine, workspace);

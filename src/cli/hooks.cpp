@@ -118,7 +118,10 @@ void HookRunner::flush() noexcept {
 int HookRunner::run_all(std::vector<state::Event> events) {
     if (events.empty() || std::getenv("SANDBOX_IN_HOOK") != nullptr) return 0;
     try {
-        if (!m_hooks) m_hooks = config_hooks(m_call);
+        if (!m_hooks) {
+            m_hooks.emplace(); // a config that can't be read is told of once
+            m_hooks = config_hooks(m_call);
+        }
         if (m_hooks->empty()) return 0;
         app::Interrupt interrupt;
         for (const auto& event : events) {

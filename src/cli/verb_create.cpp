@@ -12,10 +12,14 @@
 #include "util/text.hpp"
 #include "util/time.hpp"
 
+#include <algorithm>
+#include <array>
 #include <unistd.h>
 
 namespace sandbox::cli {
 namespace {
+
+constexpr std::size_t k_value_width = 60;
 
 std::vector<Option> options() {
     std::vector<Option> all = manifest_options();
@@ -44,7 +48,15 @@ Milliseconds wait_time(const Invocation& call) {
     }
 }
 
-std::string plan_text(const domain::Manifest& manifest, const std::string& owner) {
+// Which of the manifest's keys plan_text() shows in words of its own; of the others, those that somebody has set.
+bool is_in_words(std::string_view path) {
+    constexpr std::array<std::string_view, 17> k_shown{"version", "image", "name", "workdir", "workspace.mode", "workspace.id", "user", "network",
+                                                       "limits.memory", "limits.cpus", "limits.pids", "lifecycle.ttl", "lifecycle.idleTimeout",
+                                                       "security.readonlyRootfs", "security.dropCapabilities", "security.addCapabilities", "directories"};
+    return std::ranges::find(k_shown, path) != k_shown.end() || path.starts_with("env.") || path.starts_with("files.");
+}
+
+std::string plan_text(const domain::Manifest& manifest, const std::vector<domain::EffectiveValue>& values, const std::string& owner) {
     std::vector<std::vector<std::string>> rows{
         {"image", manifest.image},
         {"name", manifest.name},
@@ -70,6 +82,9 @@ std::string plan_text(const domain::Manifest& manifest, const std::string& owner
     for (const auto& seed : manifest.seeds) {
         rows.push_back({seed.kind == domain::Seed::Kind::directory ? "directory" : "file", seed.path});
     }
+    for (const auto& value : values) {
+        if (!value.origin.empty() && !is_in_words(value.path)) rows.push_back({value.path, shortened(value.value, k_value_width)});
+    }
     return table({"WOULD", "MAKE"}, rows);
 }
 
@@ -93,7 +108,7 @@ int run(Invocation& call) {
     if (call.has("dry-run")) {
         app::check_sources(manifest.seeds, how.roots);
         print_out(call.json() ? plan_document(manifest, call.context().owner())
-                              : plan_text(manifest, call.context().owner()));
+                              : plan_text(manifest, builder.values(), call.context().owner()));
         return 0;
     }
     const bool talks = !call.quiet() && !call.json() && is_terminal(STDERR_FILENO);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `manifest init|check|explain|schema`: offline, with neither an engine nor a state directory.
+#include "app/seeding.hpp"
 #include "cli/documents.hpp"
+#include "app/seeding.hpp"
 #include "cli/manifest_documents.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/options.hpp"
@@ -70,6 +72,19 @@ int run_init(Invocation& call) {
     return 0;
 }
 
+// A manifest may be right before what it names is made; so this is no problem of its own.
+void note_sources(const Invocation& call, const std::string& path, const domain::Manifest& manifest) {
+    auto roots = call.values("allow-path");
+    roots.push_back(path == "-" ? "." : directory_of(path));
+    for (const auto& seed : manifest.seeds) {
+        try {
+            app::check_sources({seed}, roots);
+        } catch (const Error& error) {
+            say("note: as things are here, create would refuse " + printable(path) + ": " + error.message());
+        }
+    }
+}
+
 std::vector<Error> problems_of(const Invocation& call, const std::string& path) {
     domain::ManifestBuilder builder;
     for (const auto& directory : call.values("allow-path")) builder.allow_path(directory);
@@ -78,7 +93,9 @@ std::vector<Error> problems_of(const Invocation& call, const std::string& path) 
     } catch (const Error& error) {
         return {error};
     }
-    return builder.problems();
+    auto problems = builder.problems();
+    if (problems.empty() && !call.quiet()) note_sources(call, path, builder.build());
+    return problems;
 }
 
 int run_check(Invocation& call) {

@@ -102,7 +102,7 @@ struct Manifest {
     std::string extensions_json = "{}";
 };
 
-// Sections (checkpoint, export, policy) in which the manifest says something that no verb of this version carries out.
+// Sections and keys (checkpoint, export.files, policy) in which the manifest says something that no verb of this version carries out.
 std::vector<std::string> sections_kept_for_later(const Manifest& manifest);
 
 struct Config; // config.hpp

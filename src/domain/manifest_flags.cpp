@@ -26,6 +26,10 @@ YamlNodePtr parse_flow(std::string_view origin, std::string_view value) {
 }
 
 Error unknown_path(std::string_view path, const YamlMark& mark) {
+    if (is_section(path)) {
+        return located(mark, formatted("\"{}\" has keys, and no value of its own", path))
+            .hint(formatted("--set {0}.KEY=VALUE, or --set '{0}={{KEY: VALUE}}'; sandbox manifest explain {0} lists the keys", path));
+    }
     const auto near = nearest_key(path);
     return located(mark, formatted("unknown key \"{}\"{}", shown(path),
                                      near ? formatted("; did you mean \"{}\"?", *near) : std::string()))

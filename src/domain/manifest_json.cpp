@@ -195,8 +195,13 @@ std::vector<std::string> sections_kept_for_later(const Manifest& manifest) {
     std::vector<std::string> sections;
     const json extensions = json::parse(manifest.extensions_json);
     for (const auto& [name, section] : extensions.items()) {
-        const bool is_carried_out = name == "export" && section.size() == 1 && section.contains("scan");
-        if (!section.empty() && !is_carried_out) sections.push_back(name);
+        if (name != "export") {
+            if (!section.empty()) sections.push_back(name);
+            continue;
+        }
+        for (const auto& [key, value] : section.items()) {
+            if (key != "scan") sections.push_back(formatted("export.{}", key));
+        }
     }
     return sections;
 }

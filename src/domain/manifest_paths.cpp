@@ -69,8 +69,11 @@ std::string resolve_host_path(const Field& field, std::string_view path, const s
     const bool is_inside = source.origin == YamlOrigin::flag || is_below(joined.string(), source.base_directory);
     const auto holds = [&](const std::string& directory) { return is_below(joined.string(), directory); };
     if (is_inside || std::any_of(allowed.begin(), allowed.end(), holds)) return joined.string();
+    // No more than it takes: a directory itself, a file's folder.
+    const bool is_directory = field.path.ends_with(".fromDir") || field.path.ends_with(".fromGit");
+    const auto needed = is_directory ? joined : joined.parent_path();
     throw field.error(formatted("\"{}\" leaves the manifest's folder", shown(path)))
-        .hint(formatted("--allow-path {} lets the manifest read there", shown(joined.parent_path().empty() ? "." : joined.parent_path().string())));
+        .hint(formatted("--allow-path {} lets the manifest read there", shown(needed.empty() ? "." : needed.string())));
 }
 
 } // namespace sandbox::domain

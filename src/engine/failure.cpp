@@ -37,7 +37,7 @@ constexpr std::array k_meanings{
     Meaning{"container name", ErrorCode::exists, ""}, // with "already in use", see below
     Meaning{"no such image", ErrorCode::image_not_found, k_image_hint},
     Meaning{"image not known", ErrorCode::image_not_found, k_image_hint},
-    Meaning{"manifest unknown", ErrorCode::image_not_found, k_image_hint},
+    Meaning{"manifest unknown", ErrorCode::image_not_found, k_login_hint},
     Meaning{"pull access denied", ErrorCode::image_not_found, k_login_hint},
     Meaning{"unauthorized", ErrorCode::image_not_found, k_login_hint},
     Meaning{"port is already allocated", ErrorCode::conflict, k_port_hint},
@@ -89,9 +89,11 @@ std::string failure_text(const Response& response) {
     const auto message = parse_error_message(response.body);
     if (message && !message->empty()) return shortened(*message, k_longest_message);
     std::string text = "HTTP status " + std::to_string(response.status);
-    // A proxy's page, or an engine that is shutting down: the first words are all there is.
-    if (!response.body.empty()) text += ": " + printable(std::string_view(response.body).substr(0, 200));
-    return text;
+    // A proxy, or an engine that is shutting down: the first words are all there is. A page's are no words.
+    const auto start = response.body.find_first_not_of(" \t\r\n");
+    if (start == std::string::npos) return text;
+    if (response.body[start] == '<') return text + " and a web page, which no engine sends";
+    return text + ": " + printable(std::string_view(response.body).substr(0, 200));
 }
 
 Error failure(const Response& response, std::string_view context) {

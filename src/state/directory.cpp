@@ -56,7 +56,12 @@ void secure_state_directory(const std::string& directory) {
     struct stat info{};
     if (::stat(directory.c_str(), &info) != 0) {
         if (errno != ENOENT) throw errno_error("cannot use state directory " + directory);
-        make_directories(directory, k_private);
+        try {
+            make_directories(directory, k_private);
+        } catch (const Error& error) {
+            throw Error(ErrorCode::io_error, "cannot make the state directory " + printable(directory) + ": " + error.message())
+                .hint("--state-dir or SANDBOX_STATE_DIR names another place");
+        }
         if (::stat(directory.c_str(), &info) != 0) throw errno_error("cannot use state directory " + directory);
     }
     check_directory(directory, info);

@@ -36,6 +36,13 @@ def tree(path, value):
     return value
 
 
+def test_long_values_are_cut_and_json_has_all(cli, tmp_path):
+    (tmp_path / "m.yaml").write_text("image: x\nfiles: {long: " + "x" * 500 + "}\n")
+    shown = cli.run("config", "show", "-f", tmp_path / "m.yaml")
+    assert "xxx..." in shown.text and max(map(len, shown.lines())) < 200
+    assert "x" * 500 in cli.run("--json", "config", "show", "-f", tmp_path / "m.yaml").text
+
+
 def test_flag_manifest_user_config_built_in(cli, tmp_path):
     config = write(tmp_path / "config/sandbox/config.yaml", "defaults:\n  limits:\n    memory: 64MB\n    pids: 11\n    cpus: 0.25\n")
     manifest = write(tmp_path / "m.yaml", "image: x\nlimits:\n  memory: 65MB\n  pids: 12\n")

@@ -177,6 +177,17 @@ def test_dry_run_makes_nothing(sb, engine):
     assert is_gone(engine, {"sandbox.owner": sb.owner}) and sb.sessions() == []
 
 
+def test_dry_run_tells_what_was_asked_for(sb):
+    """Above all what weakens a session: a plan that leaves it out is no plan."""
+    asked = ["--publish", "80", "--network", "bridge", "--max-file", "1MB", "--timeout", "5s", "--tmpfs", "/tmp=5MB", "--label", "a=b",
+             "--seccomp", "unconfined", "--no-new-privileges=false", "--auto-destroy=false", "--set", "security.runtime=runsc"]
+    plan = dict(line.split(maxsplit=1) for line in sb.run("create", "--image", BASE, "--dry-run", *asked).lines()[1:])
+    expected = {"publish": "[80]", "network": "bridge", "limits.maxFile": "1MB", "limits.timeout": "5s", "tmpfs./tmp": "5MB", "labels.a": "b",
+                "security.seccomp": "unconfined", "security.noNewPrivileges": "false", "lifecycle.autoDestroy": "false", "security.runtime": "runsc"}
+    assert expected.items() <= plan.items()
+    assert "seccomp" not in sb.run("create", "--image", BASE, "--dry-run").text
+
+
 def test_dry_run_needs_no_engine(sb):
     assert BASE in sb.run("--engine", "unix:///nonexistent.sock", "create", "--image", BASE, "--dry-run").text
 
@@ -304,4 +315,6 @@ def test_sections_without_effect_are_said(sb):
     path.write_text(json.dumps(manifest))
     result = sb.run("create", "-f", path)
     assert "note: policy in the manifest has no effect" in result.errors
+    scanned = sb.run("create", "--image", BASE, "--set", 'export={files: {a: ./a}, scan: ["true"]}').errors
+    assert "note: export.files in the manifest has no effect" in scanned and "scan" not in scanned
     assert "note: policy" not in sb.run("--quiet", "create", "-f", path).errors

@@ -150,6 +150,12 @@ def test_permission_denied_at_the_socket(sb, engine, open_directory):
     assert b"ermission" in done.stderr and b"hint: " in done.stderr
 
 
+def test_a_state_directory_that_cannot_be_made(sb):
+    """Nothing was looked for, so it is no "not found"."""
+    result = sb.fails(1, "--state-dir", "/proc/nosuch", "ps")
+    assert "cannot make the state directory /proc/nosuch" in result.errors and "--state-dir" in result.errors
+
+
 def test_full_disk_under_the_state(sb, engine, tmp_path):
     """The row cannot be written, so nothing is made."""
     small = tmp_path / "small"

@@ -212,6 +212,12 @@ def test_a_wrong_hook_is_told_with_its_place(sb, hooks, word):
     assert f"{config}:1:" in shown and word in shown
 
 
+def test_a_config_that_cannot_be_read_is_told_of_once(sb, tmp_path):
+    session = sb.create()
+    (tmp_path / "bad.yaml").write_text("nosuch: 1\n")
+    assert sb.run("--config", tmp_path / "bad.yaml", "exec", session, "true").errors.count("no hooks are run") == 1
+
+
 def test_config_show_lists_hooks(sb):
     config = configure(sb, {"exec.ended": ["logger", "-t", "sandbox"]})
     assert sb.json("config", "show")["hooks"] == [{"event": "exec.ended", "command": ["logger", "-t", "sandbox"], "origin": f"{config}:1"}]

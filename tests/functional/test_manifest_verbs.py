@@ -102,6 +102,26 @@ def test_check_tells_all(cli, tmp_path):
     assert document["error"]["code"] == "manifest_invalid"
 
 
+def test_check_notes_what_is_not_there_yet(cli, tmp_path):
+    path = tmp_path / "m.yaml"
+    path.write_text("image: x\nfiles: {a: {fromFile: later}, b: {fromDir: sub}}\n")
+    (tmp_path / "sub").mkdir()
+    checked = cli.run("manifest", "check", path)
+    assert [line for line in checked.errors.splitlines() if "note:" in line] == [
+        f"sandbox: note: as things are here, create would refuse {path}: files.a: {tmp_path}/later: No such file or directory"]
+    (tmp_path / "later").touch()
+    assert "note:" not in cli.run("manifest", "check", path).errors
+
+
+@pytest.mark.parametrize("key, path, hint", [("fromDir", "/etc", "/etc"), ("fromGit", "/etc/x", "/etc/x"), ("fromFile", "/etc/hosts", "/etc"),
+                                             ("fromArchive", "../up/a.tar", "up")])
+def test_the_hint_opens_no_more_than_it_takes(cli, tmp_path, key, path, hint):
+    manifest = tmp_path / "m.yaml"
+    manifest.write_text(f"image: x\nfiles: {{a: {{{key}: {path}}}}}\n")
+    wanted = tmp_path.parent / hint
+    assert f"hint: --allow-path {wanted} lets" in cli.fails(2, "manifest", "check", manifest).errors
+
+
 def test_check_of_good_ones(cli, tmp_path):
     path = tmp_path / "m.yaml"
     path.write_text("image: x\nfiles: {a: {fromFile: ../b}}\n")

@@ -223,7 +223,8 @@ def test_a_late_destroy_does_not_take_a_workspace_that_was_used_since(sb, engine
     shared = ["--workspace", "team", "--set", "workspace.shared=true"]
     first = sb.create(*shared)
     second = sb.create(*shared, "--set", "workspace.destroyOnSessionDestroy=true")
-    assert "in use" in sb.run("destroy", second, status=1).errors
+    assert f"in use by sandbox-{first}" in sb.run("destroy", second, status=1).errors
+    assert f'workspace "team" is in use by session {first}' in sb.fails(4, "workspace", "rm", "-y", "team").errors
     sb.destroy(first)
     third = sb.create("--workspace", "team")
     sb.sh(third, "echo precious >kept")

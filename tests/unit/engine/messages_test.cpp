@@ -194,6 +194,7 @@ TEST_CASE("engine errors get codes from their words, whatever the status") {
     CHECK(mentions(image.hint(), "image bootstrap"));
     CHECK(failure(answer(500, Json{{"message", "red \x1b[31m\n"}}.dump()), "x").message() == "x: red \\x1b[31m\\n");
     CHECK(failure(answer(502, "Bad Gateway"), "x").message() == "x: HTTP status 502: Bad Gateway");
+    CHECK(failure(answer(404, "\n<!DOCTYPE HTML><p>none"), "x").message() == "x: HTTP status 404 and a web page, which no engine sends");
 }
 
 TEST_CASE("an engine's info is read, its limits that are off are warnings") {
