@@ -60,12 +60,17 @@ Findings check_gc_scheduled(Examination& examination);
 std::vector<ChecklistItem> checklist(const Examination& examination, const Findings& findings);
 
 // Who runs `sandbox gc` regularly, and who prunes volumes, by the crontabs and systemd timers below `root` ("" is the machine).
+struct StatePlace {
+    std::string directory;
+    bool is_default = true; // gc finds it without being told
+};
 struct Schedules {
-    std::vector<std::string> gc;    // files
+    std::vector<std::string> gc;    // files that clean this state
+    std::vector<std::string> gc_elsewhere; // files that clean another one
     std::vector<std::string> prune; // files with `docker volume prune` or `docker system prune`
     bool saw_all = true;            // false: something could not be read
 };
-Schedules find_schedules(const std::string& root, const std::string& home);
+Schedules find_schedules(const std::string& root, const std::string& home, const StatePlace& state);
 
 std::vector<Repair> repair(Context& context, const DoctorOptions& options);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/doctor_checks.hpp"
+#include "state/store.hpp"
 #include "util/error.hpp"
 #include "util/fs.hpp"
 #include "util/text.hpp"
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <set>
+#include <unistd.h>
 
 namespace sandbox::app::doctor {
 namespace {
@@ -34,6 +36,8 @@ bool runs(const std::string& text, std::initializer_list<std::string_view> words
 
 class Search {
   public:
+    explicit Search(const StatePlace& state) : m_state(state) {}
+
     // A crontab, or a unit that a timer starts.
     void look_at(const std::string& path) {
         if (!m_seen.insert(path).second) return;
@@ -44,7 +48,7 @@ class Search {
             m_found.saw_all = false;
         }
         if (!text) return;
-        if (runs(*text, {"sandbox", " gc"})) m_found.gc.push_back(path);
+        if (runs(*text, {"sandbox", " gc"})) (cleans_ours(*text) ? m_found.gc : m_found.gc_elsewhere).push_back(path);
         if (runs(*text, {"docker", " volume", " prune"}) || runs(*text, {"docker", " system", " prune"})) m_found.prune.push_back(path);
     }
 
@@ -64,6 +68,11 @@ class Search {
     Schedules take() { return std::move(m_found); }
 
   private:
+    bool cleans_ours(const std::string& text) const {
+        if (text.find(m_state.directory) != std::string::npos) return true;
+        return m_state.is_default && text.find("--state-dir") == std::string::npos && text.find("SANDBOX_STATE_DIR") == std::string::npos;
+    }
+
     std::vector<std::string> entries(const std::string& directory) {
         std::vector<std::string> paths;
         std::error_code failure;
@@ -86,14 +95,24 @@ class Search {
         return same;
     }
 
+    const StatePlace& m_state;
     Schedules m_found;
     std::set<std::string> m_seen;
 };
 
+// Cron's PATH has neither /usr/local/bin nor what this shell has.
+std::string cron_fix(const StatePlace& state) {
+    std::error_code failure;
+    const auto self = std::filesystem::read_symlink("/proc/self/exe", failure);
+    const std::string command = (failure ? std::string("sandbox") : self.string()) + (state.is_default ? "" : " --state-dir " + state.directory) + " gc";
+    if (::geteuid() == 0) return "echo '*/10 * * * * root " + command + "' >/etc/cron.d/sandbox-gc";
+    return "(crontab -l; echo '*/10 * * * * " + command + "') | crontab -";
+}
+
 } // namespace
 
-Schedules find_schedules(const std::string& root, const std::string& home) {
-    Search search;
+Schedules find_schedules(const std::string& root, const std::string& home, const StatePlace& state) {
+    Search search(state);
     search.look_at(root + "/etc/crontab");
     for (const char* directory : {"/etc/cron.d", "/etc/cron.hourly", "/etc/cron.daily", "/etc/cron.weekly", "/var/spool/cron/crontabs", "/var/spool/cron"}) {
         search.look_into(root + directory);
@@ -104,17 +123,21 @@ Schedules find_schedules(const std::string& root, const std::string& home) {
     return search.take();
 }
 
-Findings check_gc_scheduled(Examination&) {
+Findings check_gc_scheduled(Examination& examination) {
     constexpr const char* k_check = "gc_scheduled";
     const char* home = std::getenv("HOME");
-    const auto found = find_schedules("", home == nullptr ? "" : home);
+    const std::string directory = examination.context.state_directory();
+    const StatePlace state{directory, directory == state::standard_state_directory()};
+    const auto found = find_schedules("", home == nullptr ? "" : home, state);
     Findings findings;
     if (!found.gc.empty()) {
         findings.push_back(ok(k_check, "gc is run by " + found.gc.front()));
         findings.back().details = found.gc;
     } else {
-        const std::string what = found.saw_all ? "no crontab and no timer runs gc" : "no crontab or timer that this user may read runs gc";
-        findings.push_back(warning(k_check, what, "echo '*/10 * * * * root sandbox gc' >/etc/cron.d/sandbox-gc"));
+        std::string what = found.saw_all ? "no crontab and no timer runs gc" : "no crontab or timer that this user may read runs gc";
+        if (!found.gc_elsewhere.empty()) what = "gc is run by " + found.gc_elsewhere.front() + ", and not for " + sandbox::quoted(directory);
+        findings.push_back(warning(k_check, what, cron_fix(state)));
+        findings.back().details = found.gc_elsewhere;
     }
     if (found.prune.empty()) {
         findings.push_back(found.saw_all ? ok("prune_scheduled", "no crontab and no timer prunes volumes")

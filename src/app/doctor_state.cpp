@@ -32,6 +32,9 @@ Findings check_state_directory(Examination& examination) {
     if (found.owner != ::geteuid()) {
         return {problem(k_check, quoted(directory) + " belongs to uid " + std::to_string(found.owner), "run sandbox as that user, or give --state-dir a directory of your own")};
     }
+    if (!found.write_error.empty()) {
+        return {problem(k_check, quoted(directory) + " cannot be written: " + found.write_error, "make it writable for this user, or name another place with --state-dir")};
+    }
     if ((found.mode & 077) != 0) {
         return {warning(k_check, quoted(directory) + " has mode " + octal(found.mode) + ": others may enter it", "chmod 0700 " + directory)};
     }

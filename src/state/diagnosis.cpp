@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -89,6 +90,7 @@ Diagnosis diagnose(const std::string& directory) {
     }
     found.exists = true;
     found.is_directory = S_ISDIR(info.st_mode);
+    if (found.is_directory && ::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) != 0) found.write_error = std::strerror(errno);
     found.owner = info.st_uid;
     found.mode = info.st_mode & 07777;
     if (!found.is_directory) return found;

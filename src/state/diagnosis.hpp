@@ -17,6 +17,7 @@ struct Diagnosis {
     bool is_directory = false;
     uid_t owner = 0;
     mode_t mode = 0;             // permission bits
+    std::string write_error;     // why nothing can be made in it; empty: it can, or it is no directory
     std::string error;           // why the directory cannot be looked at; empty: it can
     bool has_identity = false;   // the file `instance` is there and is one
     std::string instance;        // empty without one

@@ -75,16 +75,21 @@ void check_id_is_file_name(std::string_view id) {
     throw Error(ErrorCode::internal, "session id \"" + printable(id.substr(0, 128)) + "\" is no file name");
 }
 
-std::string default_state_directory(const std::optional<std::string>& flag) {
-    if (flag && flag->empty()) throw Error(ErrorCode::usage, "--state-dir is empty");
-    if (flag) return absolute(*flag);
-    if (const auto variable = environment("SANDBOX_STATE_DIR")) return absolute(*variable);
+std::string standard_state_directory() {
     if (::geteuid() == 0) return "/var/lib/sandbox";
     // The XDG base directory specification has relative values ignored.
     const auto xdg = environment("XDG_STATE_HOME");
     if (xdg && xdg->front() == '/') return absolute(*xdg + "/sandbox");
     const auto home = environment("HOME");
     if (home && home->front() == '/') return absolute(*home + "/.local/state/sandbox");
+    return {};
+}
+
+std::string default_state_directory(const std::optional<std::string>& flag) {
+    if (flag && flag->empty()) throw Error(ErrorCode::usage, "--state-dir is empty");
+    if (flag) return absolute(*flag);
+    if (const auto variable = environment("SANDBOX_STATE_DIR")) return absolute(*variable);
+    if (auto standard = standard_state_directory(); !standard.empty()) return standard;
     throw Error(ErrorCode::usage, "no place for the state: HOME is not set").hint("give --state-dir or set SANDBOX_STATE_DIR");
 }
 

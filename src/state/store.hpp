@@ -133,6 +133,8 @@ class Store {
     std::unique_ptr<Impl> m_impl;
 };
 
+// Where the state is when nobody says: /var/lib/sandbox for root, else in the home directory. Empty where nothing can be derived.
+std::string standard_state_directory();
 // --state-dir value, else SANDBOX_STATE_DIR, else /var/lib/sandbox for root, else $XDG_STATE_HOME/sandbox, else
 // ~/.local/state/sandbox. Relative paths become absolute. Throws usage when nothing can be derived.
 std::string default_state_directory(const std::optional<std::string>& flag);

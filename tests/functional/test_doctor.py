@@ -516,20 +516,37 @@ def own_etc(tmp_path):
 
 @pytest.mark.parametrize("lines,status", [
     ([], "warning"),
-    (["echo '*/10 * * * * root sandbox gc' >/etc/cron.d/sandbox"], "ok"),
-    (["echo '# */10 * * * * root sandbox gc' >/etc/cron.d/sandbox"], "warning"),
-    (["echo 'ExecStart=/usr/local/bin/sandbox gc' >/etc/systemd/system/sandbox-gc.service", "touch /etc/systemd/system/sandbox-gc.timer",
+    (["echo '*/10 * * * * root sandbox --state-dir STATE gc' >/etc/cron.d/sandbox"], "ok"),
+    (["echo '*/10 * * * * root sandbox gc' >/etc/cron.d/sandbox"], "warning"),
+    (["echo '# */10 * * * * root sandbox --state-dir STATE gc' >/etc/cron.d/sandbox"], "warning"),
+    (["echo 'ExecStart=/usr/local/bin/sandbox --state-dir STATE gc' >/etc/systemd/system/sandbox-gc.service", "touch /etc/systemd/system/sandbox-gc.timer",
       "mkdir /etc/systemd/system/timers.target.wants", "ln -s ../sandbox-gc.timer /etc/systemd/system/timers.target.wants/"], "ok"),
-    (["echo 'ExecStart=/usr/local/bin/sandbox gc' >/etc/systemd/system/sandbox-gc.service", "touch /etc/systemd/system/sandbox-gc.timer"], "warning"),
-], ids=["none", "cron", "comment", "timer", "disabled timer"])
+    (["echo 'ExecStart=/usr/local/bin/sandbox --state-dir STATE gc' >/etc/systemd/system/sandbox-gc.service", "touch /etc/systemd/system/sandbox-gc.timer"], "warning"),
+], ids=["none", "cron", "cron of another state", "comment", "timer", "disabled timer"])
 def test_whether_gc_is_scheduled(own_etc, lines, status):
     for folder in ("/etc/cron.d", "/etc/systemd/system"):
         assert pathlib.Path(folder).is_dir(), folder
-    own_etc.lines = lines
+    own_etc.lines = [line.replace("STATE", str(own_etc.state_dir)) for line in lines]
     found, document = doctor(own_etc, "--quick")
     assert found["gc_scheduled"]["status"] == status, found["gc_scheduled"]
     item = next(one for one in document["checklist"] if one["item"] == "gc_scheduled")
     assert item["state"] == {"ok": "done", "warning": "open"}[status]
+
+
+def test_the_fix_for_a_missing_schedule_is_one(own_etc):
+    """What doctor prints cleans this very state, and is found by a cron that has another PATH."""
+    own_etc.state_dir.mkdir()
+    fix = doctor(own_etc, "--quick")[0]["gc_scheduled"]["fix"]
+    assert f"{os.path.realpath(runner.binary())} --state-dir {own_etc.state_dir} gc" in fix
+    own_etc.lines = [fix]
+    assert doctor(own_etc, "--quick")[0]["gc_scheduled"]["status"] == "ok"
+
+
+def test_a_state_that_cannot_be_written_is_a_problem(own_etc):
+    own_etc.state_dir.mkdir(mode=0o700)
+    own_etc.lines = [f"mount -t tmpfs -o ro,mode=700 none {own_etc.state_dir}"]
+    found, _ = doctor(own_etc, "--quick", status=1)
+    assert found["state_directory"]["status"] == "problem" and "Read-only file system" in found["state_directory"]["what"]
 
 
 def test_a_prune_from_cron(own_etc):

@@ -28,7 +28,7 @@ struct Machine {
         make_directories(directory.path() + "/etc/systemd/system/timers.target.wants", 0755);
         REQUIRE(::symlink(("../" + timer).c_str(), (directory.path() + "/etc/systemd/system/timers.target.wants/" + timer).c_str()) == 0);
     }
-    doctor::Schedules look() const { return doctor::find_schedules(directory.path(), ""); }
+    doctor::Schedules look(const doctor::StatePlace& state = {"/var/lib/sandbox", true}) const { return doctor::find_schedules(directory.path(), "", state); }
 };
 
 } // namespace
@@ -48,6 +48,16 @@ TEST_CASE("crontabs: lines, not comments") {
     CHECK(machine.look().gc.size() == 1);
     machine.write("/etc/cron.d/b", "0 4 * * * root docker system prune -af --volumes\n");
     CHECK(machine.look().prune.size() == 1);
+}
+
+TEST_CASE("a schedule is for the state that it names") {
+    const Machine machine;
+    machine.write("/etc/cron.d/a", "*/10 * * * * ci sandbox gc\n");
+    CHECK(machine.look({"/srv/state", false}).gc.empty());
+    CHECK(machine.look({"/srv/state", false}).gc_elsewhere.size() == 1);
+    machine.write("/etc/cron.d/a", "*/10 * * * * ci sandbox --state-dir /srv/state gc\n");
+    CHECK(machine.look({"/srv/state", false}).gc.size() == 1);
+    CHECK(machine.look().gc.empty());
 }
 
 TEST_CASE("timers: those that are enabled, by the unit that they name") {
