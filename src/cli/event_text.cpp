@@ -21,6 +21,9 @@ std::string text_of(const Event& event, std::string_view name) {
     return {};
 }
 
+// "1 file", "2 files".
+std::string counted(const std::string& count, const std::string& one) { return count + " " + one + (count == "1" ? "" : "s"); }
+
 // How an exec ended, in the words of a person.
 std::string exec_end(const Event& event) {
     const std::string outcome = text_of(event, "outcome");
@@ -42,7 +45,7 @@ std::string event_text(const Event& event) {
     case EventKind::exec_started: return text_of(event, "command");
     case EventKind::exec_ended: return exec_end(event) + ": " + text_of(event, "command");
     case EventKind::written:
-    case EventKind::exported: return text_of(event, "path") + " (" + text_of(event, "files") + " files, " + text_of(event, "bytes") + " bytes)";
+    case EventKind::exported: return text_of(event, "path") + " (" + counted(text_of(event, "files"), "file") + ", " + counted(text_of(event, "bytes"), "byte") + ")";
     case EventKind::destroyed:
     case EventKind::expired: return text_of(event, "reason");
     case EventKind::collected: return text_of(event, "what") + " " + text_of(event, "id") + " (" + text_of(event, "why") + ")";

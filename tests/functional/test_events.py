@@ -39,6 +39,7 @@ def test_a_life_is_told(sb, tmp_path):
     assert (exported["path"], exported["bytes"]) == ("in", 5)
     text = sb.run("events").text.splitlines()
     assert len(text) == 6 and all("web" in line for line in text) and "exit 3 after" in text[2]
+    assert text[3].endswith(". (1 file, 5 bytes)"), text
 
 
 def test_every_way_of_cp_is_told(sb, tmp_path):
