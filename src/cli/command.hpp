@@ -25,11 +25,13 @@ enum class Completer {
     nothing,      // free text, whatever its name says
     session,      // a live session of the owner
     session_path, // SESSION:PATH, or a host path
+    path_inside,  // a path in the session that stands before it
     workspace,    // a persistent workspace of the owner
     owner,        // whoever has a session here
     label,        // KEY=VALUE as sessions and workspaces have it
     manifest_key, // PATH=VALUE
     manifest_path, // the path of a manifest's key
+    event_kind,   // "exec.ended"
     variable,     // the name of an environment variable
     command,      // the words of a command
 };

@@ -4,6 +4,7 @@
 #include "app/copy.hpp"
 #include "app/listing.hpp"
 #include "domain/manifest.hpp"
+#include "state/events.hpp"
 #include "util/text.hpp"
 #include "util/time.hpp"
 
@@ -48,17 +49,35 @@ bool is_in_session(const std::string& word) { return !word.starts_with(':') && !
 // A copy has one side in a session: where the other one is, only the host's files are left.
 bool may_be_in_session(const Place& place) { return std::ranges::none_of(place.arguments, is_in_session); }
 
+// What is in the directory that `path` has come to, each behind `before`.
+std::vector<Candidate> paths_in(app::Context& context, const std::string& session, const std::string& path, const std::string& before) {
+    const std::string directory = path.substr(0, path.rfind('/') + 1);
+    const std::string prefix = path.substr(directory.size());
+    std::vector<Candidate> all;
+    for (const auto& entry : app::list_names(context, session, directory, prefix)) {
+        if (entry.name.starts_with('.') && !prefix.starts_with('.')) continue;
+        all.push_back({before + directory + entry.name + (entry.is_directory ? "/" : ""), ""});
+    }
+    return all;
+}
+
 std::vector<Candidate> session_paths(const Place& place, app::Context& context) {
     if (!may_be_in_session(place)) return {};
     if (!is_in_session(place.word)) return sessions(place, context, ":");
     const app::Location location = app::parse_location(place.word);
-    const std::string directory = location.path.substr(0, location.path.rfind('/') + 1);
-    const std::string prefix = location.path.substr(directory.size());
+    return paths_in(context, location.session, location.path, location.session + ":");
+}
+
+std::vector<Candidate> paths_inside(const Place& place, app::Context& context) {
+    if (place.arguments.empty()) return {};
+    auto all = paths_in(context, place.arguments.front(), place.word, "");
+    std::erase_if(all, [&](const Candidate& candidate) { return is_given(place, candidate.value); });
+    return all;
+}
+
+std::vector<Candidate> event_kinds() {
     std::vector<Candidate> all;
-    for (const auto& entry : app::list_names(context, location.session, directory, prefix)) {
-        if (entry.name.starts_with('.') && !prefix.starts_with('.')) continue;
-        all.push_back({location.session + ":" + directory + entry.name + (entry.is_directory ? "/" : ""), ""});
-    }
+    for (auto& name : state::event_names()) all.push_back({std::move(name), ""});
     return all;
 }
 
@@ -127,11 +146,13 @@ std::vector<Candidate> values_for(const Place& place, app::Context& context) {
     case Completer::by_value: return alternatives(place.value);
     case Completer::session: return sessions(place, context, "");
     case Completer::session_path: return session_paths(place, context);
+    case Completer::path_inside: return paths_inside(place, context);
     case Completer::workspace: return workspaces(place, context);
     case Completer::owner: return owners(context);
     case Completer::label: return labels(place, context);
     case Completer::manifest_key: return manifest_keys(place);
     case Completer::manifest_path: return manifest_paths();
+    case Completer::event_kind: return event_kinds();
     case Completer::variable: return variables();
     case Completer::nothing:
     case Completer::command: return {};

@@ -22,11 +22,13 @@ std::string_view name_of(Completer completer) {
     case Completer::nothing: return "nothing";
     case Completer::session: return "session";
     case Completer::session_path: return "session_path";
+    case Completer::path_inside: return "path_inside";
     case Completer::workspace: return "workspace";
     case Completer::owner: return "owner";
     case Completer::label: return "label";
     case Completer::manifest_key: return "manifest_key";
     case Completer::manifest_path: return "manifest_path";
+    case Completer::event_kind: return "event_kind";
     case Completer::variable: return "variable";
     case Completer::command: return "command";
     }

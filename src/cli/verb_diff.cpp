@@ -121,7 +121,7 @@ const Command k_diff{
     .usage = "[OPTIONS] SESSION [PATH...]",
     .min_arguments = 1,
     .max_arguments = SIZE_MAX,
-    .positionals = {{"SESSION", Completer::session}, {"PATH", Completer::nothing, true}},
+    .positionals = {{"SESSION", Completer::session}, {"PATH", Completer::path_inside, true}},
     .options = options,
     .examples = [] {
         return std::vector<std::string_view>{"sandbox diff $S", "sandbox diff $S src", "sandbox diff --patch $S | git apply",

@@ -27,7 +27,7 @@ constexpr int k_look_again_ms = 1000;
 std::vector<Option> options() {
     return {{"follow", 'f', "", "what happens from now on, after what --since asks for"},
             {"since", 0, "WHEN", "from then on: a time (2026-11-29T18:20:00Z) or an age (10m)"},
-            {"kind", 0, "KIND", "only this kind, such as exec.ended", true},
+            {"kind", 0, "KIND", "only this kind, such as exec.ended", true, false, Completer::event_kind},
             all_owners_option()};
 }
 

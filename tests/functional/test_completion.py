@@ -93,6 +93,19 @@ def test_files_in_a_session(shared, web):
     assert offered(shared, "cp", "nosuch:") == offered(shared, "cp", "web:nosuch/") == set()
 
 
+def test_paths_for_a_diff(shared, web):
+    assert offered(shared, "diff", "web", "out") == {"output/"}
+    assert offered(shared, "diff", "web", "output/") == {"output/report.md"}
+    assert offered(shared, "diff", "web", "output/report.md", "output/r") == set()
+    assert offered(shared, "diff", "web", "output/report.md", "my") == {"my file"}
+    assert offered(shared, "diff", "nosuch", "o") == set()
+
+
+def test_kinds_of_events(shared):
+    assert offered(shared, "events", "--kind", "exec.") == {"exec.started", "exec.ended"}
+    assert offered(shared, "events", "--kind=gc") == {"--kind=gc.removed"}
+
+
 def test_names_that_a_terminal_would_obey_are_not_offered(shared, web):
     names = offered(shared, "cp", "web:")
     assert f"web:{EVIL}" in names and "web:my file" in names
