@@ -10,6 +10,9 @@
 
 namespace sandbox::cli {
 
+// In place of a command's name: the option stands before it.
+inline constexpr std::string_view k_before_commands = "sandbox";
+
 std::optional<std::string> hint_for_verb(std::string_view verb);
 std::optional<std::string> hint_for_option(std::string_view command, std::string_view option);
 std::optional<std::string> hint_for_argument(std::string_view command, std::string_view argument);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 
 namespace sandbox::cli {
 namespace {
@@ -26,16 +27,23 @@ const Option* find_option(const std::vector<Option>& options, std::string_view w
 struct VerbPosition {
     std::string name;
     std::vector<std::size_t> words;
+    std::optional<std::size_t> stranger; // the first word before the verb's last that is no global option
 };
+
+// An option with its value in the same word: "--name" of "--name=web".
+std::string name_of_option(std::string_view word) { return std::string(word.substr(0, word.find('='))); }
+
+bool is_option(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
 
 VerbPosition locate_verb(const std::vector<std::string>& line) {
     VerbPosition verb;
     for (std::size_t i = 0; i < line.size(); ++i) {
         const std::string& word = line[i];
         if (word == "--") break;
-        if (word.size() > 1 && word.front() == '-') {
-            const Option* option = find_option(global_options(), word);
-            if (option != nullptr && !option->value.empty()) ++i;
+        if (is_option(word)) {
+            const Option* option = find_option(global_options(), name_of_option(word));
+            if (option == nullptr && word != "--version" && !verb.stranger) verb.stranger = i;
+            if (option != nullptr && !option->value.empty() && word.find('=') == std::string::npos) ++i;
             continue;
         }
         if (word.empty()) throw Error(ErrorCode::usage, "the command's name is empty").hint("sandbox --help lists the commands");
@@ -50,30 +58,77 @@ VerbPosition locate_verb(const std::vector<std::string>& line) {
     return verb;
 }
 
-[[noreturn]] void unknown_verb(const std::string& name) {
+// Names of commands and of families of them, as far as they are for people.
+std::vector<std::string> names_of_commands() {
     std::vector<std::string> names;
     for (const auto& command : commands()) {
         if (command.hidden) continue;
         names.emplace_back(command.name);
         if (!command.alias.empty()) names.emplace_back(command.alias);
+        const auto space = command.name.find(' ');
+        if (space != std::string_view::npos) names.emplace_back(command.name.substr(0, space));
     }
+    return names;
+}
+
+[[noreturn]] void unknown_verb(const std::string& name) {
     Error error(ErrorCode::usage, "unknown command \"" + printable(name) + "\"");
     if (const auto guess = hint_for_verb(name)) error.hint(*guess);
-    else if (const auto near = nearest(name, names)) error.hint("did you mean \"" + *near + "\"?");
+    else if (const auto near = nearest(name, names_of_commands())) error.hint("did you mean \"" + *near + "\"?");
     else error.hint("sandbox --help lists the commands");
     throw error;
 }
 
-[[noreturn]] void unknown_option(const Command& command, const std::string& word, const std::vector<Option>& options) {
+// What was begun and not ended ("--mem"), else what is spelled nearly so.
+std::optional<std::string> similar_option(const std::string& name, const std::vector<Option>& options) {
+    constexpr std::size_t k_telling = 5; // --xyz
     std::vector<std::string> names;
+    std::vector<std::string> begun;
     for (const auto& option : options) {
-        if (!option.hidden) names.push_back("--" + option.name);
+        if (option.hidden) continue;
+        names.push_back("--" + option.name);
+        if (name.size() >= k_telling && names.back().starts_with(name)) begun.push_back(names.back());
     }
-    const std::string name = word.substr(0, word.find('='));
+    if (!begun.empty()) return join(begun, " or ");
+    return name.size() > 2 ? nearest(name, names) : std::nullopt;
+}
+
+[[noreturn]] void unknown_option(const Command& command, const std::string& word, const std::vector<Option>& options) {
+    const std::string name = name_of_option(word);
     Error error(ErrorCode::usage, "unknown option " + printable(name) + " of sandbox " + std::string(command.name));
     if (const auto guess = hint_for_option(command.name, name)) error.hint(*guess);
-    else if (const auto near = nearest(name, names); near && name.size() > 2) error.hint("did you mean " + *near + "?");
+    else if (const auto near = similar_option(name, options)) error.hint("did you mean " + *near + "?");
     else error.hint("sandbox " + std::string(command.name) + " --help lists its options");
+    throw error;
+}
+
+// The option of a command that stands later in the line, or else of the first one that has it, where it belongs.
+std::optional<std::string> in_its_place(const std::string& name, const std::vector<std::string>& line) {
+    const Command* owner = nullptr;
+    std::string value;
+    for (const auto& command : commands()) {
+        if (command.hidden) continue;
+        const auto options = command.options();
+        const Option* option = find_option(options, name);
+        if (option == nullptr) continue;
+        const bool is_meant = std::ranges::find(line, command.name) != line.end() || std::ranges::find(line, command.alias) != line.end();
+        if (owner != nullptr && !is_meant) continue;
+        owner = &command;
+        value = option->value.empty() ? "" : " " + option->value;
+        if (is_meant) break;
+    }
+    if (owner == nullptr) return std::nullopt;
+    return "a command's options follow it: sandbox " + std::string(owner->name) + " " + name + value;
+}
+
+// What stands before the command is an option of all commands, or none.
+[[noreturn]] void unknown_global(const std::string& word, const std::vector<std::string>& line) {
+    const std::string name = name_of_option(word);
+    Error error(ErrorCode::usage, "unknown option " + printable(name));
+    if (const auto guess = hint_for_option(k_before_commands, name)) error.hint(*guess);
+    else if (const auto placed = in_its_place(name, line)) error.hint(*placed);
+    else if (const auto near = similar_option(name, global_options())) error.hint("did you mean " + *near + "?");
+    else error.hint("sandbox --help lists them");
     throw error;
 }
 
@@ -243,18 +298,15 @@ ParsedLine parse_line(const std::vector<std::string>& line) {
     if (verb.name.empty()) {
         parsed.wants_version = std::ranges::find(line, "--version") != line.end();
         parsed.wants_help = !parsed.wants_version;
-        for (const auto& word : line) {
-            if (word.starts_with('-') && word != "--version" && find_option(global_options(), word.substr(0, word.find('='))) == nullptr) {
-                throw Error(ErrorCode::usage, "unknown option " + printable(word))
-                    .hint(hint_for_option("", word).value_or("sandbox --help lists them"));
-            }
-        }
+        if (verb.stranger) unknown_global(line[*verb.stranger], line);
         const auto asks = [&](std::string_view word) { return std::ranges::find(line, word) != line.end(); };
         if (!line.empty() && !parsed.wants_version && !asks("--help") && !asks("-h")) {
             throw Error(ErrorCode::usage, "no command after " + printable(line.back())).hint("sandbox --help lists the commands");
         }
         return parsed;
     }
+    // The word after an option that is not ours may be its value, and no command.
+    if (parsed.command == nullptr && verb.stranger) unknown_global(line[*verb.stranger], line);
     if (parsed.command == nullptr && is_group(verb.name)) {
         const bool asked = std::ranges::find(line, "--help") != line.end() || std::ranges::find(line, "-h") != line.end();
         if (!asked) throw Error(ErrorCode::usage, "sandbox " + verb.name + " needs a command").hint("sandbox " + verb.name + " --help lists them");

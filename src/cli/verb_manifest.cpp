@@ -18,6 +18,8 @@
 #include <cerrno>
 #include <cstdint>
 #include <fcntl.h>
+#include <optional>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -210,6 +212,18 @@ int explain_section(Invocation& call, std::string_view section) {
     return 0;
 }
 
+// A key or a section. Where neither is spelled nearly so, the key whose last segment is.
+std::optional<std::string> nearest_to_explain(const std::string& path) {
+    std::set<std::string> known;
+    for (const auto& key : domain::manifest_keys()) {
+        const std::string whole(key.path);
+        for (auto dot = whole.find('.'); dot != std::string::npos; dot = whole.find('.', dot + 1)) known.insert(whole.substr(0, dot));
+        known.insert(whole);
+    }
+    if (auto near = nearest(path, std::vector<std::string>(known.begin(), known.end()))) return near;
+    return domain::nearest_key(path);
+}
+
 int run_explain(Invocation& call) {
     if (call.arguments().empty()) return explain_section(call, "");
     const std::string& path = call.arguments().front();
@@ -217,7 +231,7 @@ int run_explain(Invocation& call) {
     const ManifestKey* key = domain::find_key_of(path);
     if (key == nullptr) {
         Error error(ErrorCode::usage, "unknown key \"" + printable(path) + "\"");
-        const auto near = domain::nearest_key(path);
+        const auto near = nearest_to_explain(path);
         throw error.hint(near ? "did you mean \"" + *near + "\"?" : "sandbox manifest explain lists the keys");
     }
     const ExplainedKey explained{key, values_below(call, path)};

@@ -45,6 +45,13 @@ def test_did_you_mean_options(shared):
     assert "--memory" in shared.fails(2, "create", "--memroy", "64MB", "--image", BASE).errors
 
 
+@pytest.mark.parametrize("line,option", [("-H unix:///x ps", "-H"), ("--context=x ps", "--context"), ("-n ns ps", "-n"),
+                                         ("-f ticket.yaml", "-f"), ("workspace -n x ls", "-n")])
+def test_the_value_of_an_unknown_option_is_no_command(shared, line, option):
+    first = shared.fails(2, *line.split()).errors.splitlines()[0]
+    assert first.startswith(f"sandbox: error: unknown option {option}") and "command" not in first, first
+
+
 def test_parsing_stops_at_the_session(shared, session):
     """C3."""
     shared.sh(session, "mkdir -p c3 && touch c3/f")

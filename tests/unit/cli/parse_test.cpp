@@ -137,6 +137,14 @@ TEST_CASE("a boolean alone is true and takes no other word for its value") {
     CHECK(parse_line({"create", "--auto-destroy=no"}).options.at("auto-destroy") == Words{"no"});
 }
 
+TEST_CASE("an option before the command is one of all commands, or of the one that follows") {
+    CHECK(parse_line({"-a", "ps"}).options.contains("all"));
+    CHECK(parse_line({"--owner=me", "ps"}).options.at("owner") == Words{"me"});
+    CHECK_THROWS_WITH_AS(parse_line({"-n", "x", "ps"}), "unknown option -n", Error);
+    CHECK(hint_of({"-l", "a=b", "destroy"}) == "a command's options follow it: sandbox destroy -l KEY=VALUE");
+    CHECK(hint_of({"--patch", "x"}) == "a command's options follow it: sandbox diff --patch");
+}
+
 TEST_CASE("global options alone are no command") {
     CHECK(hint_of({"--owner"}).find("--help") != std::string::npos);
     CHECK(hint_of({"--state-dir", "ps"}).find("--help") != std::string::npos);
