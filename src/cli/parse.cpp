@@ -226,15 +226,64 @@ void declare(CLI::App& parser, Slot& slot) {
     throw Error(ErrorCode::usage, printable(message));
 }
 
-// A boolean alone means true. CLI11 would take the next word for its value.
-void complete_booleans(std::vector<std::string>& words, const std::vector<Option>& options) {
-    for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
-        const Option* option = find_option(options, words[i]);
-        if (option == nullptr || option->value != k_boolean_value) continue;
-        const bool has_value = i + 1 < words.size() && (words[i + 1] == "true" || words[i + 1] == "false");
-        words[i] += "=" + (has_value ? words[i + 1] : std::string("true"));
-        if (has_value) words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+// The option whose value is the next word; null: none. In "-it" and "-ie" it is the last letter.
+const Option* awaiting_value(const std::vector<Option>& options, const std::string& word) {
+    if (word.find('=') != std::string::npos) return nullptr;
+    const bool is_cluster = word.size() > 2 && word[1] != '-';
+    if (is_cluster) {
+        for (std::size_t i = 1; i + 1 < word.size(); ++i) {
+            const Option* letter = find_option(options, std::string{'-', word[i]});
+            if (letter == nullptr || !letter->value.empty()) return nullptr;
+        }
     }
+    const Option* option = find_option(options, is_cluster ? std::string{'-', word.back()} : word);
+    return option == nullptr || option->value.empty() ? nullptr : option;
+}
+
+// A switch may be written --x=true or --x=false. Returns whether it is on.
+bool switch_state(const std::string& name, const std::string& value) {
+    if (value != "true" && value != "false") throw Error(ErrorCode::usage, name + " is true or false, not \"" + printable(value) + "\"");
+    return value == "true";
+}
+
+// Writes each option as CLI11 takes it as it was meant: a boolean alone means true, and it would take the next word for its
+// value; a value that is missing is said in our words. Ends where the words of a command to be run begin.
+std::vector<std::string> settle(const Command& command, const std::vector<std::string>& words, const std::vector<Option>& options) {
+    std::vector<std::string> settled;
+    auto word = words.begin();
+    for (; word != words.end() && *word != "--"; ++word) {
+        if (!is_option(*word)) {
+            if (command.stops_at_first_argument) break;
+            settled.push_back(*word);
+            continue;
+        }
+        const std::string name = name_of_option(*word);
+        const Option* option = find_option(options, name);
+        if (option != nullptr && option->value.empty() && name != *word) {
+            if (switch_state(name, word->substr(name.size() + 1))) settled.push_back(name);
+            continue;
+        }
+        if (option != nullptr && name.starts_with("--") && word->size() == name.size() + 1) {
+            // --x= is an empty value; CLI11 would take the next word.
+            settled.insert(settled.end(), {name, ""});
+            continue;
+        }
+        settled.push_back(*word);
+        option = awaiting_value(options, *word);
+        if (option == nullptr) continue;
+        const bool has_next = word + 1 != words.end();
+        if (option->value == k_boolean_value) {
+            const bool has_value = has_next && (word[1] == "true" || word[1] == "false");
+            settled.back() += "=" + (has_value ? *++word : std::string("true"));
+        } else if (has_next) {
+            settled.push_back(*++word);
+        } else {
+            const std::string written = name.starts_with("--") ? name : std::string{'-', name.back()};
+            throw Error(ErrorCode::usage, written + " needs a value").hint("--" + option->name + " " + option->value + ": " + option->summary);
+        }
+    }
+    settled.insert(settled.end(), word, words.end());
+    return settled;
 }
 
 void parse_options(const Command& command, std::vector<std::string> words, ParsedLine& parsed) {
@@ -246,7 +295,7 @@ void parse_options(const Command& command, std::vector<std::string> words, Parse
     if (command.stops_at_first_argument) parser.prefix_command();
     std::deque<Slot> slots;
     for (const auto& option : options) declare(parser, slots.emplace_back(Slot{&option, {}, 0}));
-    complete_booleans(words, options);
+    words = settle(command, words, options);
     std::ranges::reverse(words); // CLI11 takes them from the back
     try {
         parser.parse(words);

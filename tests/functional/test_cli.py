@@ -52,6 +52,19 @@ def test_the_value_of_an_unknown_option_is_no_command(shared, line, option):
     assert first.startswith(f"sandbox: error: unknown option {option}") and "command" not in first, first
 
 
+@pytest.mark.parametrize("line,message", [
+    ("create --name", "--name needs a value"), ("ps -l", "-l needs a value"), ("ps -al", "-l needs a value"),
+    ("ps --label", "--label needs a value"), ("create --dry-run=client", '--dry-run is true or false, not "client"'),
+    ("ps --json=yes", '--json is true or false, not "yes"')])
+def test_what_is_wrong_with_a_value_is_said_in_our_words(shared, line, message):
+    assert shared.fails(2, *line.split()).errors.splitlines()[0] == f"sandbox: error: {message}"
+
+
+def test_an_empty_value_takes_no_other_word(shared):
+    """--name="$UNSET" in a script."""
+    assert "invalid session name" in shared.fails(2, "create", "--name=", "--image", BASE).errors
+
+
 def test_parsing_stops_at_the_session(shared, session):
     """C3."""
     shared.sh(session, "mkdir -p c3 && touch c3/f")

@@ -137,6 +137,26 @@ TEST_CASE("a boolean alone is true and takes no other word for its value") {
     CHECK(parse_line({"create", "--auto-destroy=no"}).options.at("auto-destroy") == Words{"no"});
 }
 
+TEST_CASE("a switch may be written with its value") {
+    CHECK(parse_line({"create", "--dry-run=true"}).options.contains("dry-run"));
+    CHECK_FALSE(parse_line({"create", "--dry-run=false"}).options.contains("dry-run"));
+    CHECK_THROWS_WITH_AS(parse_line({"create", "--dry-run=client"}), "--dry-run is true or false, not \"client\"", Error);
+    CHECK_THROWS_WITH_AS(parse_line({"ps", "-q=x"}), "-q is true or false, not \"x\"", Error);
+    CHECK(parse_line({"ps", "-l=a"}).options.at("label") == Words{"=a"});
+    CHECK(parse_line({"exec", "S", "x", "--tty=no"}).arguments == Words{"S", "x", "--tty=no"});
+}
+
+TEST_CASE("an option takes one word, whatever it is, and an empty one with =") {
+    CHECK(parse_line({"create", "--name", "--image", "--image=x"}).options.at("name") == Words{"--image"});
+    const auto parsed = parse_line({"create", "--name=", "--image", "x"});
+    CHECK(parsed.options.at("name") == Words{""});
+    CHECK(parsed.options.at("image") == Words{"x"});
+    CHECK_THROWS_WITH_AS(parse_line({"exec", "-ie"}), "-e needs a value", Error);
+    CHECK(parse_line({"exec", "-ie", "A=1", "S", "x"}).options.at("env") == Words{"A=1"});
+    CHECK(parse_line({"exec", "-ieA=1", "S", "x"}).options.at("env") == Words{"A=1"});
+    CHECK(parse_line({"exec", "-eA", "S", "x", "-e"}).arguments == Words{"S", "x", "-e"});
+}
+
 TEST_CASE("an option before the command is one of all commands, or of the one that follows") {
     CHECK(parse_line({"-a", "ps"}).options.contains("all"));
     CHECK(parse_line({"--owner=me", "ps"}).options.at("owner") == Words{"me"});
