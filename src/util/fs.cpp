@@ -102,8 +102,8 @@ TempDir::TempDir() {
     const char* variable = std::getenv("TMPDIR");
     const std::string base = variable != nullptr && *variable != '\0' ? variable : "/tmp";
     const Fd parent(::open(base.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!parent) throw errno_error("cannot make a temporary directory in " + base);
-    m_directory = StagingDirectory(parent.get());
+    if (!parent) throw errno_error("cannot write in " + base);
+    m_directory = StagingDirectory(parent.get(), "in " + base);
     m_path = base + "/" + m_directory.name();
 }
 

@@ -74,23 +74,23 @@ bool is_staging_name(std::string_view name) {
     return name.find_first_not_of("0123456789abcdef", k_prefix.size()) == std::string_view::npos;
 }
 
-StagingDirectory::StagingDirectory(int parent) : m_parent(::openat(parent, ".", O_PATH | O_DIRECTORY | O_CLOEXEC)) {
-    if (!m_parent) throw errno_error("cannot open the target's directory");
+StagingDirectory::StagingDirectory(int parent, std::string_view where) : m_parent(::openat(parent, ".", O_PATH | O_DIRECTORY | O_CLOEXEC)) {
+    if (!m_parent) throw errno_error("cannot write " + std::string(where));
     sweep_abandoned(m_parent.get());
     // Between being made and being locked it looks abandoned to another copy, which may take it away.
     for (int attempt = 0; attempt < k_max_attempts; ++attempt) {
-        if (make()) return;
+        if (make(where)) return;
     }
-    throw Error(ErrorCode::failed, "cannot write beside the target: what is made there disappears");
+    throw Error(ErrorCode::failed, "cannot write " + std::string(where) + ": what is made there disappears");
 }
 
-bool StagingDirectory::make() {
+bool StagingDirectory::make(std::string_view where) {
     m_name = std::string(k_prefix) + random_hex(k_random_bytes);
-    if (::mkdirat(m_parent.get(), m_name.c_str(), S_IRWXU) != 0) throw errno_error("cannot write beside the target");
+    if (::mkdirat(m_parent.get(), m_name.c_str(), S_IRWXU) != 0) throw errno_error("cannot write " + std::string(where));
     Fd made(::openat(m_parent.get(), m_name.c_str(), k_directory_flags));
     if (!made && errno == ENOENT) return false;
     if (!made) {
-        const Error error = errno_error("cannot write beside the target");
+        const Error error = errno_error("cannot write " + std::string(where));
         ::unlinkat(m_parent.get(), m_name.c_str(), AT_REMOVEDIR);
         throw error;
     }

@@ -16,7 +16,8 @@ namespace sandbox {
 class StagingDirectory {
   public:
     StagingDirectory() = default;
-    explicit StagingDirectory(int parent);
+    // `where` stands in errors. Throws Error.
+    explicit StagingDirectory(int parent, std::string_view where = "beside the target");
     StagingDirectory(StagingDirectory&& other) noexcept;
     StagingDirectory& operator=(StagingDirectory&& other) noexcept;
     StagingDirectory(const StagingDirectory&) = delete;
@@ -26,7 +27,7 @@ class StagingDirectory {
     explicit operator bool() const { return static_cast<bool>(m_directory); }
 
   private:
-    bool make();
+    bool make(std::string_view where);
     void remove() noexcept;
     Fd m_parent;
     Fd m_directory;
