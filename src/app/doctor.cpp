@@ -92,10 +92,6 @@ Findings without_state(const Examination& examination, const char* check) {
     return {unknown(check, "not known without a state that can be read")};
 }
 
-std::string counted(std::size_t count, const char* noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 } // namespace doctor
 
 std::string_view finding_status_name(FindingStatus status) {

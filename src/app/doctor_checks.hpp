@@ -37,8 +37,6 @@ Finding problem(std::string check, std::string what, std::string fix);
 Finding unknown(std::string check, std::string what, std::string fix = {});
 // What a check says that needs the state and has none.
 Findings without_state(const Examination& examination, const char* check);
-// "3 sessions", "1 session".
-std::string counted(std::size_t count, const char* noun);
 
 // In the order in which they run.
 Findings check_state_directory(Examination& examination);

@@ -16,10 +16,7 @@ namespace {
 
 constexpr std::size_t k_most_named = 20;
 
-std::string label(const engine::Labels& labels, const char* key) {
-    const auto found = labels.find(key);
-    return found == labels.end() ? std::string() : found->second;
-}
+using domain::label;
 
 void name_some(Finding& finding, const std::vector<std::string>& names) {
     for (std::size_t i = 0; i < std::min(names.size(), k_most_named); ++i) finding.details.push_back(names[i]);

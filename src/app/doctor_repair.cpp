@@ -16,10 +16,7 @@
 namespace sandbox::app::doctor {
 namespace {
 
-std::string label(const engine::Labels& labels, const char* key) {
-    const auto found = labels.find(key);
-    return found == labels.end() ? std::string() : found->second;
-}
+using domain::label;
 
 std::map<std::string, std::string> user_labels(const engine::Labels& labels) {
     std::map<std::string, std::string> found;

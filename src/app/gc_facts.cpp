@@ -18,13 +18,9 @@ namespace {
 using domain::GcFacts;
 using domain::GcObject;
 using domain::GcSession;
+using domain::label;
 using state::SessionRow;
 using state::SessionState;
-
-std::string label(const engine::Labels& labels, const char* key) {
-    const auto found = labels.find(key);
-    return found == labels.end() ? std::string() : found->second;
-}
 
 // Everything with our label on one engine.
 struct Inventory {

@@ -57,8 +57,8 @@ engine::Filter mounting(const std::string& volume) {
 }
 
 std::string holder(const engine::ContainerInfo& container) {
-    const auto session = container.labels.find(domain::k_label_session);
-    return session != container.labels.end() ? "session " + printable(session->second) : "container " + container.name;
+    const std::string session = domain::label(container.labels, domain::k_label_session);
+    return session.empty() ? "container " + container.name : "session " + printable(session);
 }
 
 bool matches(const WorkspaceRow& workspace, const std::map<std::string, std::string>& labels) {
@@ -75,8 +75,8 @@ WorkspaceView view_of(Context& context, const WorkspaceRow& workspace) {
         auto& engine = context.engine_of(workspace.endpoint, workspace.engine_id);
         view.exists = engine.inspect_volume(workspace.volume).has_value();
         for (const auto& container : engine.list_containers(mounting(workspace.volume))) {
-            const auto session = container.labels.find(domain::k_label_session);
-            view.sessions.push_back(session == container.labels.end() ? container.name : session->second);
+            const std::string session = domain::label(container.labels, domain::k_label_session);
+            view.sessions.push_back(session.empty() ? container.name : session);
         }
     } catch (const Error& error) {
         if (error.code() != ErrorCode::engine_unreachable) throw;
@@ -138,8 +138,7 @@ void check_lease(const state::Store& store, engine::Client& engine, const state:
     const std::string exclusive = domain::workspace_object_name(store.instance(), row.owner, row.workspace_id);
     for (const auto& container : engine.list_containers(mounting(row.volume))) {
         if (container.id == row.container_id) continue;
-        const auto role = container.labels.find(domain::k_label_role);
-        const bool is_session = role != container.labels.end() && role->second == domain::k_role_session;
+        const bool is_session = domain::label(container.labels, domain::k_label_role) == domain::k_role_session;
         if (is_session && !row.exclusive && container.name != exclusive) continue;
         throw Error(ErrorCode::busy, "workspace " + quoted(row.workspace_id) + " is in use by " + holder(container))
             .hint("destroy that session first, or make both sessions shared: true");

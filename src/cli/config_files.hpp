@@ -22,7 +22,7 @@ struct ConfigFile {
 // not there, and for one that is there and cannot be read or understood: its ceilings must not be lost in silence.
 std::vector<ConfigFile> read_config_files(const std::optional<std::string>& config_option);
 
-// The folder of a file as it was named: "." for one without a slash.
+// The folder of a file as it was named: "." for one without a slash, and for "-", which is standard input.
 std::string directory_of(const std::string& path);
 
 } // namespace sandbox::cli

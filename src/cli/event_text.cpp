@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/event_text.hpp"
 
+#include "util/text.hpp"
 #include "util/time.hpp"
 
+#include <algorithm>
 #include <variant>
 
 namespace sandbox::cli {
@@ -11,18 +13,23 @@ namespace {
 using state::Event;
 using state::EventKind;
 
-std::string text_of(const Event& event, std::string_view name) {
-    for (const auto& [key, value] : event.details) {
-        if (key != name) continue;
-        if (const auto* text = std::get_if<std::string>(&value)) return *text;
-        if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
-        return std::get<bool>(value) ? "true" : "false";
-    }
-    return {};
+const Event::Value* detail(const Event& event, std::string_view name) {
+    const auto found = std::ranges::find(event.details, name, [](const auto& one) -> std::string_view { return one.first; });
+    return found == event.details.end() ? nullptr : &found->second;
 }
 
-// "1 file", "2 files".
-std::string counted(const std::string& count, const std::string& one) { return count + " " + one + (count == "1" ? "" : "s"); }
+std::string text_of(const Event& event, std::string_view name) {
+    const auto* value = detail(event, name);
+    if (value == nullptr) return {};
+    if (const auto* text = std::get_if<std::string>(value)) return *text;
+    if (const auto* number = std::get_if<std::int64_t>(value)) return std::to_string(*number);
+    return std::get<bool>(*value) ? "true" : "false";
+}
+
+std::uint64_t number_of(const Event& event, std::string_view name) {
+    const auto* number = std::get_if<std::int64_t>(detail(event, name));
+    return number == nullptr ? 0 : static_cast<std::uint64_t>(*number);
+}
 
 // How an exec ended, in the words of a person.
 std::string exec_end(const Event& event) {
@@ -45,7 +52,7 @@ std::string event_text(const Event& event) {
     case EventKind::exec_started: return text_of(event, "command");
     case EventKind::exec_ended: return exec_end(event) + ": " + text_of(event, "command");
     case EventKind::written:
-    case EventKind::exported: return text_of(event, "path") + " (" + counted(text_of(event, "files"), "file") + ", " + counted(text_of(event, "bytes"), "byte") + ")";
+    case EventKind::exported: return text_of(event, "path") + " (" + counted(number_of(event, "files"), "file") + ", " + counted(number_of(event, "bytes"), "byte") + ")";
     case EventKind::destroyed:
     case EventKind::expired: return text_of(event, "reason");
     case EventKind::collected: return text_of(event, "what") + " " + text_of(event, "id") + " (" + text_of(event, "why") + ")";

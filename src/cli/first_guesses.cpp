@@ -124,6 +124,8 @@ constexpr std::string_view k_whole = "directories are copied whole anyway: leave
 constexpr std::string_view k_kept = "modes and times are kept anyway; owners become the session's user";
 constexpr std::string_view k_gone_whole = "destroy asks nothing and takes all of a session: leave -rf out, or write -f";
 constexpr std::string_view k_paths_told = "diff prints no more than paths and A, M or D unless --patch or --json is given";
+constexpr std::string_view k_contexts = "docker's contexts hold here too: DOCKER_CONTEXT; --engine URL names an engine";
+constexpr std::string_view k_whose_sessions = "--owner NAME says whose sessions are meant";
 constexpr std::string_view k_own_names = "sessions share no network: they reach neither each other nor the host by name";
 
 constexpr std::array k_options{
@@ -219,10 +221,10 @@ constexpr std::array k_options{
     Guess{"diff", "--name-status", k_paths_told},
     Guess{"", "-H", "--engine URL"},
     Guess{"", "--host", "--engine URL"},
-    Guess{"", "--context", "docker's contexts hold here too: DOCKER_CONTEXT; --engine URL names an engine"},
-    Guess{k_before_commands, "-c", "docker's contexts hold here too: DOCKER_CONTEXT; --engine URL names an engine"},
-    Guess{"", "--namespace", "--owner NAME says whose sessions are meant"},
-    Guess{k_before_commands, "-n", "--owner NAME says whose sessions are meant"},
+    Guess{"", "--context", k_contexts},
+    Guess{k_before_commands, "-c", k_contexts},
+    Guess{"", "--namespace", k_whose_sessions},
+    Guess{k_before_commands, "-n", k_whose_sessions},
     Guess{"", "--log-level", "--verbose says more, --quiet less"},
     Guess{"", "--debug", "--verbose says more"},
     Guess{"", "-D", "--verbose says more"},

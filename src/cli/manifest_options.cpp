@@ -140,11 +140,16 @@ domain::Manifest read_manifest(const Invocation& call) { return manifest_builder
 
 std::vector<std::string> host_roots(const Invocation& call) {
     std::vector<std::string> roots = call.values("allow-path");
-    for (const auto& path : call.values("file")) roots.push_back(path == "-" ? "." : directory_of(path));
+    for (const auto& path : call.values("file")) roots.push_back(directory_of(path));
     for (const auto& file : call.config_files()) {
         if (file.config.names_host_paths) roots.push_back(directory_of(file.path));
     }
     return roots;
+}
+
+std::string value_cell(const domain::EffectiveValue& value) {
+    constexpr std::size_t k_width = 60;
+    return shortened(value.value, k_width);
 }
 
 std::vector<std::string> read_env_file(const std::string& path) {

@@ -22,6 +22,9 @@ domain::Manifest read_manifest(const Invocation& call);
 // The folders of the -f manifests, of configs that name host paths, and what --allow-path adds.
 std::vector<std::string> host_roots(const Invocation& call);
 
+// A value in force as a table shows it: cut, for --json has all of it.
+std::string value_cell(const domain::EffectiveValue& value);
+
 // docker's env-file grammar: NAME=VALUE lines taken as they stand, NAME alone from this environment, blank lines and
 // lines that start with '#' skipped; a BOM and CRs at line ends are dropped. Throws usage with file and line.
 std::vector<std::string> read_env_file(const std::string& path);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/options.hpp"
 
+#include "util/text.hpp"
+
 namespace sandbox::cli {
 
 Option label_option() {
     return {"label", 'l', "KEY=VALUE", "only those with this label; all given ones must match", true, false, Completer::label};
 }
 Option all_owners_option() { return {"all-owners", 0, "", "every owner's, not only yours"}; }
+std::string whose(Invocation& call) { return call.has("all-owners") ? "any owner" : "owner " + printable(call.context().owner()); }
 std::vector<Option> no_options() { return {}; }
 
 const std::vector<Option>& global_options() {

@@ -10,6 +10,8 @@ namespace sandbox::cli {
 
 Option label_option();      // -l/--label, selecting
 Option all_owners_option();
+// Whose sessions a command with all_owners_option() has looked for, in the words of a message.
+std::string whose(Invocation& call);
 std::vector<Option> no_options();
 
 } // namespace sandbox::cli

@@ -9,8 +9,6 @@
 namespace sandbox::cli {
 namespace {
 
-constexpr std::size_t k_value_width = 60; // --json has all of it
-
 int run_show(Invocation& call) {
     const auto builder = manifest_builder(call);
     ConfigView view{{}, builder.values(), builder.ceilings(), config_hooks(call)};
@@ -20,7 +18,7 @@ int run_show(Invocation& call) {
         return 0;
     }
     std::vector<std::vector<std::string>> rows;
-    for (const auto& value : view.values) rows.push_back({value.path, shortened(value.value, k_value_width), value.origin.empty() ? "built-in" : value.origin});
+    for (const auto& value : view.values) rows.push_back({value.path, value_cell(value), value.origin.empty() ? "built-in" : value.origin});
     for (const auto& ceiling : view.ceilings) rows.push_back({"ceiling of " + ceiling.path, ceiling.value, ceiling.origin});
     for (const auto& hook : view.hooks) {
         rows.push_back({"hook of " + std::string(state::event_name(hook.kind)), printable(join(hook.command, " ")), hook.origin});

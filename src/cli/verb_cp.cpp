@@ -8,6 +8,7 @@
 #include "cli/verbs.hpp"
 #include "domain/units.hpp"
 #include "util/terminal.hpp"
+#include "util/text.hpp"
 
 #include <unistd.h>
 
@@ -67,7 +68,7 @@ int run(Invocation& call) {
         return copy(call, options);
     }();
     if (stats.skipped > 0 && !call.quiet()) {
-        say("skipped " + std::to_string(stats.skipped) + (stats.skipped == 1 ? " special file" : " special files") +
+        say("skipped " + counted(stats.skipped, "special file") +
             " (sockets and named pipes have no content to copy)");
     }
     if (call.json()) print_out(copy_document(stats));

@@ -19,8 +19,6 @@
 namespace sandbox::cli {
 namespace {
 
-constexpr std::size_t k_value_width = 60;
-
 std::vector<Option> options() {
     std::vector<Option> all = manifest_options();
     all.push_back({"reuse", 0, "", "take the running session of that --name, if it is of the same manifest"});
@@ -83,7 +81,7 @@ std::string plan_text(const domain::Manifest& manifest, const std::vector<domain
         rows.push_back({seed.kind == domain::Seed::Kind::directory ? "directory" : "file", seed.path});
     }
     for (const auto& value : values) {
-        if (!value.origin.empty() && !is_in_words(value.path)) rows.push_back({value.path, shortened(value.value, k_value_width)});
+        if (!value.origin.empty() && !is_in_words(value.path)) rows.push_back({value.path, value_cell(value)});
     }
     return table({"WOULD", "MAKE"}, rows);
 }

@@ -68,20 +68,6 @@ struct Wanted {
     bool is_of_owner(const Event& event) const { return !owner || *owner == event.owner; }
 };
 
-// Which of the wanted sessions no event was about, whatever its time and kind: a mistyped name must not look like a quiet session.
-class Unheard {
-  public:
-    explicit Unheard(const Wanted& wanted) : m_wanted(wanted), m_sessions(wanted.sessions) {}
-    void hear(const Event& event) {
-        if (!m_sessions.empty() && m_wanted.is_of_owner(event)) std::erase_if(m_sessions, [&](const std::string& name) { return name == event.session || name == event.name; });
-    }
-    const std::vector<std::string>& sessions() const { return m_sessions; }
-
-  private:
-    const Wanted& m_wanted;
-    std::vector<std::string> m_sessions;
-};
-
 std::string line_for(const Event& event) {
     const std::string who = !event.name.empty() ? event.name : !event.session.empty() ? event.session : "-";
     std::string kind(state::event_name(event.kind));
@@ -96,8 +82,6 @@ void await_more(const state::EventReader& reader) {
     if ((set[1].revents & (POLLERR | POLLNVAL)) != 0) throw Error(ErrorCode::interrupted, "standard output is closed").signal(SIGPIPE);
 }
 
-std::string whose(const Wanted& wanted) { return wanted.owner ? "owner " + printable(*wanted.owner) : "any owner"; }
-
 int run(Invocation& call) {
     Wanted wanted;
     if (const auto text = call.value("since")) wanted.since_ms = parse_since(*text);
@@ -106,15 +90,16 @@ int run(Invocation& call) {
     wanted.sessions = call.arguments();
     if (!call.has("all-owners")) wanted.owner = call.context().owner();
     const bool json = call.json();
-    Unheard unheard(wanted);
-    std::size_t shown = 0;
+    // Those that no event is about, whatever its time and kind: a mistyped name must not look like a quiet session.
+    std::vector<std::string> unheard = wanted.sessions;
+    bool is_silent = true;
     state::EventReader reader(state::EventLog::of_instance(call.context().lookup().directory()));
     for (bool is_first = true;; is_first = false) {
         std::string text;
         reader.read([&](const Event& event) {
-            unheard.hear(event);
+            if (is_first && wanted.is_of_owner(event)) std::erase_if(unheard, [&](const auto& name) { return name == event.session || name == event.name; });
             if (!wanted.takes(event)) return;
-            ++shown;
+            is_silent = false;
             text += json ? state::event_line(event) + "\n" : line_for(event);
             if (text.size() < 64 << 10) return;
             print_out(text);
@@ -122,8 +107,8 @@ int run(Invocation& call) {
         });
         print_out(text);
         if (is_first && !call.quiet()) {
-            for (const auto& name : unheard.sessions()) say("nothing is recorded of a session " + quoted(name) + " of " + whose(wanted));
-            if (shown == 0 && unheard.sessions().empty() && !call.has("follow")) say("no such events of " + whose(wanted));
+            for (const auto& name : unheard) say("nothing is recorded of a session " + quoted(name) + " of " + whose(call));
+            if (is_silent && unheard.empty() && !call.has("follow")) say("no such events of " + whose(call));
         }
         if (!call.has("follow")) return 0;
         await_more(reader);

@@ -2,7 +2,6 @@
 // `manifest init|check|explain|schema`: offline, with neither an engine nor a state directory.
 #include "app/seeding.hpp"
 #include "cli/documents.hpp"
-#include "app/seeding.hpp"
 #include "cli/manifest_documents.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/options.hpp"
@@ -77,7 +76,7 @@ int run_init(Invocation& call) {
 // A manifest may be right before what it names is made; so this is no problem of its own.
 void note_sources(const Invocation& call, const std::string& path, const domain::Manifest& manifest) {
     auto roots = call.values("allow-path");
-    roots.push_back(path == "-" ? "." : directory_of(path));
+    roots.push_back(directory_of(path));
     for (const auto& seed : manifest.seeds) {
         try {
             app::check_sources({seed}, roots);
@@ -116,7 +115,7 @@ int run_check(Invocation& call) {
     }
     std::optional<Error> error;
     if (count > 0) {
-        error.emplace(ErrorCode::manifest_invalid, std::to_string(count) + (count == 1 ? " problem" : " problems") + " found");
+        error.emplace(ErrorCode::manifest_invalid, counted(count, "problem") + " found");
     }
     if (call.json()) print_out(check_document(files, error));
     return error ? error->exit_status() : 0;

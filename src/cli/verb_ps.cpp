@@ -73,8 +73,7 @@ std::string sessions_table(const std::vector<SessionView>& views, bool shows_own
 }
 
 void say_where_it_looked(Invocation& call) {
-    const std::string whose = call.has("all-owners") ? "any owner" : "owner " + call.context().owner();
-    say("no sessions of " + whose + " in " + call.context().lookup().directory());
+    say("no sessions of " + whose(call) + " in " + call.context().lookup().directory());
 }
 
 int run_ps(Invocation& call) {

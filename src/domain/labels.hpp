@@ -2,6 +2,9 @@
 // The labels that every engine object of ours carries, and that can rebuild the state (law 2).
 #pragma once
 
+#include <map>
+#include <string>
+
 namespace sandbox::domain {
 
 inline constexpr const char* k_label_instance = "sandbox.instance";
@@ -20,5 +23,11 @@ inline constexpr const char* k_role_workspace = "workspace";
 inline constexpr const char* k_role_agent = "agent";
 inline constexpr const char* k_role_network = "network";
 inline constexpr const char* k_role_helper = "helper";
+
+// The label's value; empty where the object has none, which stands for the same.
+inline std::string label(const std::map<std::string, std::string>& labels, const char* key) {
+    const auto found = labels.find(key);
+    return found == labels.end() ? std::string() : found->second;
+}
 
 } // namespace sandbox::domain

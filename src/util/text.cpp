@@ -170,6 +170,8 @@ std::string shortened(std::string_view bytes, std::size_t most) {
     return printable(bytes.substr(0, end)) + "...";
 }
 
+std::string counted(std::uint64_t count, std::string_view noun) { return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s"); }
+
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
     const std::string* best = nullptr;
     std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;

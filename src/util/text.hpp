@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +30,8 @@ std::string quoted(std::string_view bytes);
 std::string shortened(std::string_view bytes, std::size_t most);
 // What may be a secret in each URL (what stands before an "@", and all after a "?") as asterisks, one for each byte.
 std::string masked_urls(std::string_view text);
+// "1 file", "2 files".
+std::string counted(std::uint64_t count, std::string_view noun);
 // The candidate nearest to `word` by edit distance, when it is near enough to be a likely misspelling.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 std::vector<std::string> split(std::string_view text, char separator);
