@@ -140,7 +140,7 @@ def test_a_member_of_the_docker_group(engine, base, home, tmp_path):
     sandbox = User(home, [os.stat(engine.path).st_gid])
     session = sandbox.create("--name", "mine")
     assert sandbox.json("inspect", "mine")["state"] == "running"
-    assert engine.session(session)["HostConfig"]["Mounts"], "the session's socket is mounted"
+    assert any(mount["Type"] == "bind" for mount in engine.session(session)["Mounts"]), "the session's socket is mounted"
     assert sandbox.sh("mine", "id -u; echo out > file").text.strip().isdigit()
     sandbox.run("cp", "mine:file", home / "file")
     assert (home / "file").read_text() == "out\n" and (home / "file").stat().st_uid == pwd.getpwnam("nobody").pw_uid

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from runner import is_gone, wait_until
+from runner import has_ended, is_gone, wait_until
 
 SOURCE = pathlib.Path(__file__).parents[1] / "support/escapee.cpp"
 
@@ -52,5 +52,7 @@ def test_a_session_whose_agent_is_disarmed_ends(sb, escapee, engine):
     child = sb.start("exec", session, "./escapee", "init")
     assert child.stdout.readline() == b"up\n"
     sb.run("ps")
-    wait_until(lambda: is_gone(engine, {"sandbox.session": session}), 30, "the end of a session whose agent was disarmed")
+    wait_until(lambda: has_ended(engine, {"sandbox.session": session}), 30, "the end of a session whose agent was disarmed")
     assert child.wait(timeout=30) == 125
+    sb.run("gc")
+    assert is_gone(engine, {"sandbox.session": session})

@@ -2,7 +2,7 @@
 """gc: what it takes, what it leaves alone, and that it can run any time, twice, beside anything."""
 import time
 
-from runner import BASE, is_gone, leftovers, state_leftovers, wait_until
+from runner import BASE, has_ended, is_gone, leftovers, state_leftovers, wait_until
 
 
 def test_silent_when_there_is_nothing(sb):
@@ -125,10 +125,10 @@ def test_running_exec_is_not_idle(sb):
 
 def test_idle_ends_a_session_with_nobody_looking(sb, engine):
     session = sb.create("--idle-timeout", "1s")
-    wait_until(lambda: is_gone(engine, {"sandbox.session": session}), 10, "the idle time-out")
+    wait_until(lambda: has_ended(engine, {"sandbox.session": session}), 10, "the idle time-out")
     assert sb.state_of(session) == "lost"
     sb.run("gc")
-    assert sb.sessions() == []
+    assert sb.sessions() == [] and is_gone(engine, {"sandbox.session": session})
 
 
 def test_engine_down(sb):

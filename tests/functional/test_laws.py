@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from fault_proxy import Answer, Drop, Edit, Fail
-from runner import BASE, is_gone, leftovers, remove_leftovers, state_leftovers, stop, wait_until
+from runner import BASE, has_ended, is_gone, leftovers, remove_leftovers, state_leftovers, stop, wait_until
 
 
 def test_law_1_intent_before_effect_pointer_last(sb, engine):
@@ -148,9 +148,11 @@ def test_law_9_the_backstop_needs_no_one(sb, engine):
     idle = sb.create("--idle-timeout", "2s")
     busy = sb.start("exec", ttl, "sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.1; done")
     assert busy.stdout.readline() == b"up\n"
-    wait_until(lambda: is_gone(engine, {"sandbox.session": ttl}) and is_gone(engine, {"sandbox.session": idle}), 30,
+    wait_until(lambda: has_ended(engine, {"sandbox.session": ttl}) and has_ended(engine, {"sandbox.session": idle}), 30,
                "the end of container and volume with no host process alive")
     assert busy.wait(timeout=5) == 124  # its time was over, if not by --timeout
+    sb.run("gc")
+    assert is_gone(engine, {"sandbox.session": ttl}) and is_gone(engine, {"sandbox.session": idle})
 
 
 def test_law_9_whatever_the_boot_clock_of_the_caller(sb, engine):
@@ -158,7 +160,7 @@ def test_law_9_whatever_the_boot_clock_of_the_caller(sb, engine):
     ahead = ["unshare", "--time", "--boottime", "100000", "--", *sb.argv("create", "--image", BASE, "--ttl", "4s")]
     session = subprocess.run(ahead, env=sb.environ(), capture_output=True, check=True, timeout=60).stdout.decode().strip()
     assert sb.run("exec", session, "echo", "lives").text == "lives\n"
-    wait_until(lambda: is_gone(engine, {"sandbox.session": session}), 15, "the end of a session made by a host long up")
+    wait_until(lambda: has_ended(engine, {"sandbox.session": session}), 15, "the end of a session made by a host long up")
 
 
 def test_law_10_destroy_tells_the_truth(sb, engine):

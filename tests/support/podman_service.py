@@ -18,6 +18,8 @@ default_ulimits = ["nofile=20000:20000", "nproc=32768:32768"]
 [engine]
 runtime = "runc"
 """
+# Whose members may use the service: Podman itself knows no group like Docker's. A number nobody else has.
+_GROUP = 2375
 
 
 class PodmanService:
@@ -44,13 +46,17 @@ class PodmanService:
 
     def __enter__(self):
         with open(self.root / "log", "ab") as log:
-            self._process = subprocess.Popen(["podman", "system", "service", "--time=0", self.url], env=self.environ,
+            self._process = subprocess.Popen(["podman", "system", "service", "--time=0", self.url], env=self.environ, cwd=self.root,
                                              stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         deadline = time.monotonic() + 60
         while not self.api.answers():
             if time.monotonic() > deadline or self._process.poll() is not None:
                 raise RuntimeError("podman did not come up:\n" + (self.root / "log").read_text()[-3000:])
             time.sleep(0.05)
+        # As systemd's podman.socket with SocketMode=0660 and SocketGroup= would have it.
+        self.root.chmod(0o711)
+        os.chown(self.api.path, 0, _GROUP)
+        os.chmod(self.api.path, 0o660)
         return self
 
     def __exit__(self, *_):

@@ -160,6 +160,12 @@ def is_gone(engine, labels):
         v for v in engine.volumes(labels) if v["Labels"].get("sandbox.role") != "agent"]
 
 
+def has_ended(engine, labels):
+    """What a session that ends from inside leaves nothing of: Podman keeps the volume, which bears labels and is therefore no anonymous
+    one, for the next `gc` (PODMAN.md)."""
+    return not engine.containers(labels) if engine.is_podman else is_gone(engine, labels)
+
+
 def leftovers(engine, instance):
     """What the engine still holds of one instance; the agent's volume and the network are shared on purpose."""
     labels = {"sandbox.instance": instance}
