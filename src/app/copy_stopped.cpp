@@ -2,6 +2,7 @@
 #include "app/copy_stopped.hpp"
 
 #include "app/interrupt.hpp"
+#include "engine/podman.hpp"
 #include "util/error.hpp"
 #include "util/fd.hpp"
 #include "util/tar_decoder.hpp"
@@ -13,6 +14,7 @@
 #include "util/tree_writer.hpp"
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <poll.h>
 
@@ -51,25 +53,47 @@ class FirstEntry final : public TreeVisitor {
     void on_file_end() override {}
 };
 
+// The entry of this name in an archive of its directory.
+class NamedEntry final : public TreeVisitor {
+  public:
+    explicit NamedEntry(const std::string& name) : m_name(name) {}
+    FirstEntry found;
+    void on_record(const TreeRecord& record) override {
+        if (record.path == m_name) found.on_record(record);
+    }
+    void on_data(std::uint64_t, std::string_view) override {}
+    void on_file_end() override {}
+
+  private:
+    const std::string& m_name;
+};
+
+struct StoppedSource {
+    std::string path;               // for the engine's archive call
+    std::optional<TreeRecord> link; // the path is this symbolic link, and the call would follow it
+};
+
 // Where in the stopped container a path leads, looked up one component after the other with the rules of a running session: what is in
-// the workdir by its text stays in it. The engine itself would follow any link as far as the container's root.
+// the workdir by its text stays in it. The engine itself would follow any link as far as the container's root; Podman follows the last one
+// too, so that only the archive of a link's directory shows it.
 class StoppedPath {
   public:
-    StoppedPath(engine::Client& engine, const ExecTarget& session) : m_engine(engine), m_container(session.row.container_id), m_manifest(session.manifest) {}
+    StoppedPath(engine::Client& engine, const ExecTarget& session) : m_engine(engine), m_container(session.row.container_id), m_manifest(session.manifest),
+                                                                          m_follows_links(engine::is_podman(session.row.engine_id)) {}
 
-    std::string resolve(const std::string& path, bool follow_last) {
+    StoppedSource resolve(const std::string& path, bool follow_last) {
         const std::string& workdir = m_manifest.workdir;
         const bool is_absolute = path.starts_with('/');
         std::string joined;
         for (const auto& part : components(path)) joined += '/' + part;
-        if (is_absolute && !is_in(joined, workdir)) return on_disk(path, joined.empty() ? "/" : joined);
+        if (is_absolute && !is_in(joined, workdir)) return {on_disk(path, joined.empty() ? "/" : joined), std::nullopt};
         m_left = components(is_absolute ? std::string_view(joined).substr(workdir.size()) : std::string_view(path));
         m_follow_last = follow_last || must_be_directory(path);
         m_shown = path;
         walk();
         std::string found = workdir;
         for (const auto& part : m_done) found += '/' + part;
-        return on_disk(path, found);
+        return {on_disk(path, found), m_link};
     }
 
   private:
@@ -83,9 +107,11 @@ class StoppedPath {
                 continue;
             }
             m_done.push_back(name);
-            if (m_left.empty() && !m_follow_last) return;
+            const bool is_meant = m_left.empty() && !m_follow_last;
+            if (is_meant && !m_follows_links) return;
             const TreeRecord found = look();
-            if (found.type == TreeType::symlink) follow(found.link);
+            if (found.type == TreeType::symlink && is_meant) m_link = found;
+            else if (found.type == TreeType::symlink) follow(found.link);
             else if ((!m_left.empty() || must_be_directory(m_shown)) && found.type != TreeType::directory) {
                 throw Error(ErrorCode::io_error, "cannot open " + quoted(m_shown) + ": Not a directory");
             }
@@ -101,16 +127,28 @@ class StoppedPath {
     }
 
     TreeRecord look() {
-        std::string path = m_manifest.workdir;
-        for (const auto& part : m_done) path += '/' + part;
+        std::string directory = m_manifest.workdir;
+        for (auto part = m_done.begin(); part + 1 != m_done.end(); ++part) directory += '/' + *part;
+        const std::string path = directory + '/' + m_done.back();
+        if (const auto known = m_known.find(path); known != m_known.end()) return known->second;
         FirstEntry first;
-        TarDecoder decoder;
+        if (m_follows_links) {
+            NamedEntry named(m_done.back());
+            TreeReroot entries(named);
+            read(directory, entries);
+            first.record = named.found.record;
+        }
+        if (!first.record) read(path, first);
+        if (!first.record) throw Error(ErrorCode::failed, "cannot open " + quoted(m_shown) + ": it is a device, a socket or a named pipe");
+        return m_known.emplace(path, *first.record).first->second;
+    }
+
+    void read(const std::string& path, TreeVisitor& visitor) {
+        TarDecoder decoder(std::nullopt, TarRoot::record);
         try {
-            if (!m_engine.get_archive(m_container, path, [&](std::string_view bytes) { decoder.feed(bytes, first); })) throw not_there(m_shown);
+            if (!m_engine.get_archive(m_container, path, [&](std::string_view bytes) { decoder.feed(bytes, visitor); })) throw not_there(m_shown);
         } catch (const FirstEntry::Seen&) {
         }
-        if (!first.record) throw Error(ErrorCode::failed, "cannot open " + quoted(m_shown) + ": it is a device, a socket or a named pipe");
-        return *first.record;
     }
 
     Error leaves() const { return {ErrorCode::denied, "cannot open " + quoted(m_shown) + ": it leads out of the workspace"}; }
@@ -129,6 +167,9 @@ class StoppedPath {
     engine::Client& m_engine;
     const std::string& m_container;
     const domain::Manifest& m_manifest;
+    const bool m_follows_links; // the engine, at a path's end
+    std::map<std::string, TreeRecord> m_known;
+    std::optional<TreeRecord> m_link;
     std::deque<std::string> m_left;
     std::vector<std::string> m_done;
     bool m_follow_last = false;
@@ -146,7 +187,7 @@ struct Read {
 // Gives the tree at the path to a visitor, its records as checked as an agent's. Returns how many special files were left out.
 std::uint64_t read_stopped(Context& context, const ExecTarget& session, const Read& read, Interrupt& interrupt, TreeVisitor& visitor) {
     engine::Client& engine = context.engine_of(session.row.endpoint, session.row.engine_id);
-    const std::string path = StoppedPath(engine, session).resolve(read.source, read.follow_link);
+    const StoppedSource source = StoppedPath(engine, session).resolve(read.source, read.follow_link);
     TreeDecoder checked(true, read.max_file);
     TreeEncoder encoder([&](std::string_view bytes) {
         checked.feed(bytes, visitor);
@@ -154,13 +195,19 @@ std::uint64_t read_stopped(Context& context, const ExecTarget& session, const Re
     });
     TreeRelay relay(encoder);
     TreeReroot rerooted(relay);
-    TarDecoder tar(read.max_file);
-    const bool is_there = engine.get_archive(session.row.container_id, path, [&](std::string_view bytes) {
-        interrupt.check();
-        tar.feed(bytes, rerooted);
-    });
-    if (!is_there) throw not_there(read.source);
-    tar.finish();
+    TarDecoder tar(read.max_file, TarRoot::record);
+    if (source.link) {
+        TreeRecord root = *source.link;
+        root.path.clear();
+        relay.on_record(root);
+    } else {
+        const bool is_there = engine.get_archive(session.row.container_id, source.path, [&](std::string_view bytes) {
+            interrupt.check();
+            tar.feed(bytes, rerooted);
+        });
+        if (!is_there) throw not_there(read.source);
+        tar.finish();
+    }
     encoder.flush();
     checked.finish();
     return tar.skipped();

@@ -29,19 +29,6 @@ constexpr std::size_t k_number = 12;
     throw Error(ErrorCode::denied, quoted(shortened(path, 256)) + " in the archive leads out of the target");
 }
 
-// Relative to the root: "" for the root itself. Throws denied for what would leave it.
-std::string confined_path(std::string_view path) {
-    if (path.empty()) malformed("a member without a name");
-    if (path.starts_with('/')) leads_out(path);
-    std::string clean;
-    for (const auto& step : split(path, '/')) {
-        if (step == "..") leads_out(path);
-        if (!step.empty() && step != ".") clean += (clean.empty() ? "" : "/") + step;
-    }
-    if (!clean.empty() && !is_safe_tree_path(clean)) malformed("the name " + quoted(shortened(path, 256)));
-    return clean;
-}
-
 std::uint64_t decimal(std::string_view text) {
     std::uint64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -180,6 +167,19 @@ bool TarDecoder::take_pax_sparse(std::string_view key, std::string_view value) {
     return true;
 }
 
+// Relative to the root: "" for the root itself. Throws denied for what would leave it.
+std::string TarDecoder::confined_path(std::string_view path) const {
+    if (path.empty()) malformed("a member without a name");
+    if (path.starts_with('/') && m_root == TarRoot::no_record) leads_out(path);
+    std::string clean;
+    for (const auto& step : split(path, '/')) {
+        if (step == "..") leads_out(path);
+        if (!step.empty() && step != ".") clean += (clean.empty() ? "" : "/") + step;
+    }
+    if (!clean.empty() && !is_safe_tree_path(clean)) malformed("the name " + quoted(shortened(path, 256)));
+    return clean;
+}
+
 std::string TarDecoder::member_path() const {
     if (!m_extension.path.empty()) return m_extension.path;
     const std::string name(tar_text(m_header.name));
@@ -230,7 +230,8 @@ void TarDecoder::start_member(TreeVisitor& visitor) {
     // Links and directories have no content, whatever some writers put in their size; old GNU dumps list what a directory held.
     if (m_header.type == 'D') skip_content();
     if (m_record.path.empty() && m_record.type != TreeType::directory) malformed("a member that is no directory is called \".\"");
-    if (!m_record.path.empty() && m_header.type != '6') visitor.on_record(m_record);
+    const bool is_record = !m_record.path.empty() || m_root == TarRoot::record;
+    if (is_record && m_header.type != '6') visitor.on_record(m_record);
     m_extension = {};
     expect(State::header, k_tar_block);
 }

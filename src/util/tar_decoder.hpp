@@ -17,10 +17,13 @@
 
 namespace sandbox {
 
+// Whether "/" and "./" are a record, the root's, and "/a" is one below it: so Podman archives what lies at a mount.
+enum class TarRoot { no_record, record };
+
 class TarDecoder {
   public:
-    explicit TarDecoder(std::optional<std::uint64_t> max_file = std::nullopt) : m_max_file(max_file) {}
-    // Records come in the archive's order, parents perhaps missing or late; the root itself ("./") is no record. Throws
+    explicit TarDecoder(std::optional<std::uint64_t> max_file = std::nullopt, TarRoot root = TarRoot::no_record) : m_max_file(max_file), m_root(root) {}
+    // Records come in the archive's order, parents perhaps missing or late; the root itself ("./") is none unless asked for. Throws
     // protocol_error (malformed), denied (absolute, or through ".."), failed (a device), limit_exceeded.
     void feed(std::string_view bytes, TreeVisitor& visitor);
     // Throws protocol_error unless the archive's end mark has come: without one it may have been cut between two files.
@@ -65,7 +68,10 @@ class TarDecoder {
     void check_extents() const;
     std::string member_path() const;
 
+    std::string confined_path(std::string_view path) const;
+
     std::optional<std::uint64_t> m_max_file;
+    TarRoot m_root;
     State m_state = State::header;
     std::size_t m_wanted = k_tar_block;
     std::string m_gathered;

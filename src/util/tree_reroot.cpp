@@ -7,7 +7,7 @@
 namespace sandbox {
 
 std::string TreeReroot::below(const std::string& path) const {
-    if (path.starts_with(m_prefix)) return path.substr(m_prefix.size());
+    if (path.starts_with(m_prefix) && !path.empty()) return path.substr(m_prefix.size());
     throw Error(ErrorCode::protocol_error, "the archive holds " + quoted(path) + ", which is not in " + quoted(m_prefix));
 }
 
@@ -20,7 +20,8 @@ void TreeReroot::on_record(const TreeRecord& record) {
         if (record.path.find('/') != std::string::npos || record.type == TreeType::hard_link) {
             throw Error(ErrorCode::protocol_error, "the archive does not start with its root");
         }
-        m_prefix = record.path + '/';
+        m_has_root = true;
+        if (!record.path.empty()) m_prefix = record.path + '/';
         moved.path.clear();
     }
     m_out.on_record(moved);

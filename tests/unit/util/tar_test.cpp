@@ -152,6 +152,25 @@ TEST_CASE("sparse files of GNU tar's four formats") {
     CHECK_THROWS_AS(decode(pax(pax_record("GNU.sparse.major", "2")) + member(header_of("f", '0', 8), stored) + k_end), Error);
 }
 
+TEST_CASE("the root's own name is a record where it is asked for, and no way out") {
+    const auto named = [](std::string_view name, char type) { return member(header_of(name, type, 0), ""); };
+    const std::string archive = named("/", '5') + named("/a", '0') + named("/dir/", '5') + k_end;
+    CHECK_THROWS_AS(decode(archive), Error);
+    CHECK(decode(named("./", '5') + named("./a", '0') + k_end).records.size() == 1);
+    Seen seen;
+    TarDecoder decoder(std::nullopt, TarRoot::record);
+    decoder.feed(archive, seen);
+    decoder.finish();
+    REQUIRE(seen.records.size() == 3);
+    CHECK(seen.records[0].path == "");
+    CHECK(seen.records[1].path == "a");
+    CHECK(seen.records[2].path == "dir");
+    for (const auto& bad : {named("/../a", '0'), named("/", '0'), named("/", '2')}) {
+        TarDecoder strict(std::nullopt, TarRoot::record);
+        CHECK_THROWS_AS(strict.feed(bad + k_end, seen), Error);
+    }
+}
+
 TEST_CASE("an encoded tree says what the records said, 8 GiB and more included") {
     std::string bytes;
     bool is_kept = true;

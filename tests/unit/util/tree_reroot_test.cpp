@@ -40,6 +40,17 @@ TEST_CASE("an archive's first entry becomes the root of all others") {
     CHECK(seen.text == "[][a]x.[sub/b->a][l->/etc/passwd]");
 }
 
+TEST_CASE("a root that is called the root stays, and so do the names below it") {
+    Seen seen;
+    TreeReroot tree(seen);
+    tree.on_record(record(TreeType::directory, ""));
+    tree.on_record(record(TreeType::file, "dir/a"));
+    tree.on_record(record(TreeType::hard_link, "b", "dir/a"));
+    CHECK(tree.has_root());
+    CHECK(seen.text == "[][dir/a][b->dir/a]");
+    CHECK_THROWS_AS(tree.on_record(record(TreeType::directory, "")), Error);
+}
+
 TEST_CASE("what is not below it is refused") {
     const auto refused = [](const std::vector<TreeRecord>& records) {
         Seen seen;
