@@ -131,6 +131,7 @@ class StoppedPath {
         for (auto part = m_done.begin(); part + 1 != m_done.end(); ++part) directory += '/' + *part;
         const std::string path = directory + '/' + m_done.back();
         if (const auto known = m_known.find(path); known != m_known.end()) return known->second;
+        on_disk(m_shown, path);
         FirstEntry first;
         if (m_follows_links) {
             NamedEntry named(m_done.back());
@@ -154,7 +155,7 @@ class StoppedPath {
     Error leaves() const { return {ErrorCode::denied, "cannot open " + quoted(m_shown) + ": it leads out of the workspace"}; }
 
     // The engine would show what lies under the mount.
-    std::string on_disk(const std::string& shown, const std::string& path) const {
+    const std::string& on_disk(const std::string& shown, const std::string& path) const {
         std::vector<std::string> in_memory{"/proc", "/sys", "/dev"};
         if (m_manifest.security.readonly_rootfs) in_memory.push_back("/tmp");
         for (const auto& [mount, size] : m_manifest.tmpfs) in_memory.push_back(mount);

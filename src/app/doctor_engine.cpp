@@ -44,7 +44,7 @@ Finding version_finding(const engine::EngineInfo& info) {
     } catch (const Error& error) {
         return problem("engine_version", what + ": " + error.message(), error.hint());
     }
-    if (is_podman) return warning("engine_version", what + ": some things differ (network: bridge is refused, OOM is not told)", "sandbox's PODMAN.md lists the differences");
+    if (is_podman) return warning("engine_version", what + ": some things differ (network: bridge is refused, volumes of expired sessions wait for gc)", "sandbox's PODMAN.md lists the differences");
     return ok("engine_version", what);
 }
 

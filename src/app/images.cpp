@@ -7,6 +7,7 @@
 #include "util/process.hpp"
 #include "util/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <elf.h>
 #include <fcntl.h>
@@ -77,10 +78,21 @@ void lay_out_busybox(const std::string& root) {
     fs::create_symlink("/bin/env", base / "usr/bin/env");
 }
 
+// Archives without a member: no bytes at all, an end mark alone (Go, busybox), and one that fills a record (GNU tar).
+constexpr std::array<std::string_view, 3> k_layers_of_nothing{
+    "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "sha256:5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef",
+    "sha256:84ff92691f909a05b224e1c56abb4864f01b4f8e3c854e4bb4c7baf1d3f6d652"};
+
+// Podman's size of an image is never zero.
+bool holds_nothing(const engine::ImageInfo& image) {
+    return image.size == 0 || std::ranges::all_of(image.layers, [](const std::string& layer) { return std::ranges::count(k_layers_of_nothing, layer) > 0; });
+}
+
 // The name comes last: an image of nothing, or one that was cut short, takes it from no good one.
 std::string name_image(engine::Client& engine, const std::string& id, const std::string& tag) {
     const auto image = engine.inspect_image(id);
-    if (!image || image->size == 0) {
+    if (!image || holds_nothing(*image)) {
         engine.remove_image(id);
         throw Error(ErrorCode::failed, "the archive holds no file; " + printable(tag) + " is as it was");
     }

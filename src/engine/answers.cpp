@@ -83,6 +83,7 @@ ImageInfo parse_image(std::string_view body) {
     info.user = text(config, "User");
     info.size = number(json, "Size");
     info.env = texts(config, "Env");
+    info.layers = texts(field(json, "RootFS"), "Layers");
     const Json& volumes = field(config, "Volumes");
     if (volumes.is_object()) {
         for (const auto& [path, nothing] : volumes.items()) info.volumes.push_back(path);

@@ -171,7 +171,8 @@ struct ImageInfo {
     std::string user;
     std::vector<std::string> volumes;
     std::vector<std::string> env;
-    std::int64_t size = 0; // bytes of all its files
+    std::vector<std::string> layers; // digests of their uncompressed archives
+    std::int64_t size = 0;           // bytes of all its files; Podman counts descriptions in
 };
 
 // Filters of list calls. An empty Filter is refused with `internal`: a scope is never empty by accident (law 5).

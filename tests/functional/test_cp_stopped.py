@@ -134,9 +134,9 @@ def test_max_file_scan_and_events_hold(sb, engine, tmp_path):
 
 def test_what_was_in_memory_is_gone_and_not_shown_as_empty(sb, engine, tmp_path):
     session = sb.create(*KEEP, "--set", "tmpfs={/scratch: 1MB, /workspace/cache: 1MB}")
-    sb.sh(session, "echo x >/scratch/f; echo x >cache/f; echo y >f")
+    sb.sh(session, "echo x >/scratch/f; mkdir cache/sub; echo x >cache/f; echo x >cache/sub/f; echo y >f")
     stop(sb, engine, session)
-    for source in ("/scratch/f", "cache/f", "/proc/version"):
+    for source in ("/scratch/f", "cache/f", "cache/sub/f", "/proc/version"):
         assert "in memory" in sb.fails(3, "cp", f"{session}:{source}", tmp_path / "no").errors
     sb.run("cp", f"{session}:f", tmp_path / "f")
 

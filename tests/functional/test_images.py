@@ -46,7 +46,8 @@ def test_from_scratch_with_a_read_only_root(sb, image):
 def test_healthcheck_does_not_run(sb, image, engine):
     session = sb.create(image=image("healthcheck"))
     time.sleep(2)
-    assert engine.session(session)["State"].get("Health") is None
+    health = engine.session(session)["State"].get("Health")
+    assert health is None or health["Status"] in ("", "none")  # Podman has an empty one for all
     sb.sh(session, "test ! -e /tmp/healthcheck-ran")
 
 

@@ -48,7 +48,7 @@ def test_law_2_labels_can_rebuild_the_state(sb, engine):
 def test_law_3_did_not_answer_is_never_gone(through, proxy, engine):
     """Away, in trouble, or another engine at the same address: nothing of it means that a session is gone."""
     session = through.create()
-    real = engine.info()["ID"].encode()
+    real = engine.identity
     troubles = {
         "away": [(Drop(), None)],
         "in trouble": [(Fail(500), "/containers|/volumes")],

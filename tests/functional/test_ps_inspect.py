@@ -21,7 +21,7 @@ def test_ps_table_and_quiet(sb):
     session = sb.create("--name", "web")
     table = sb.run("ps").text
     assert session in table and "web" in table and "running" in table and BASE in table
-    assert sb.run("ls").text.splitlines()[0] == table.splitlines()[0]
+    assert sb.run("ls").text.splitlines()[0].split() == table.splitlines()[0].split()
     assert sb.run("ps", "-q").text == f"{session}\n"
 
 
@@ -56,7 +56,7 @@ def test_inspect(sb, engine):
     document = sb.json("inspect", "web")
     container = engine.session(session)
     assert document["container"]["id"] == container["Id"]
-    assert document["engine"]["id"] == engine.info()["ID"] and document["engine"]["endpoint"] == engine.url
+    assert document["engine"]["id"] == engine.id and document["engine"]["endpoint"] == engine.url
     assert document["state"] == "running" and document["id"] == session
     assert "hunter2" not in str(document)
     assert session in sb.run("inspect", session).text

@@ -89,6 +89,17 @@ class Engine:
     def info(self):
         return self.call("GET", "/info")
 
+    @property
+    def identity(self):
+        """What in /info tells this engine from another; Podman's ID differs at every call."""
+        return self.info()["DockerRootDir" if self.is_podman else "ID"].encode()
+
+    @property
+    def id(self):
+        """What `sandbox` takes for this engine's id."""
+        info = self.info()
+        return f"podman:{info['Name']}:{info['DockerRootDir']}" if self.is_podman else info["ID"]
+
     @functools.cached_property
     def is_podman(self):
         return "BuildahVersion" in self.info()
@@ -102,7 +113,9 @@ class Engine:
                          query={"all": "true", "filters": json.dumps(self._filters(labels))})
 
     def volumes(self, labels):
-        return self.call("GET", "/volumes", query={"filters": json.dumps(self._filters(labels))})["Volumes"] or []
+        found = self.call("GET", "/volumes", query={"filters": json.dumps(self._filters(labels))})["Volumes"] or []
+        # Podman takes a volume that has any of the labels.
+        return [v for v in found if all(k in (v["Labels"] or {}) and value in (None, v["Labels"][k]) for k, value in labels.items())]
 
     def networks(self, labels):
         return self.call("GET", "/networks", query={"filters": json.dumps(self._filters(labels))})

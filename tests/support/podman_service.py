@@ -38,7 +38,8 @@ class PodmanService:
     @property
     def variables(self):
         """What another podman needs in its environment to be this one."""
-        return {"CONTAINERS_CONF": str(self.root / "containers.conf"), "CONTAINERS_STORAGE_CONF": str(self.root / "storage.conf")}
+        return {"CONTAINERS_CONF": str(self.root / "containers.conf"), "CONTAINERS_STORAGE_CONF": str(self.root / "storage.conf"),
+                "TMPDIR": str(self.root)}  # where it leaves a copy of every imported image
 
     @property
     def environ(self):

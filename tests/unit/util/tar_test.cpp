@@ -165,7 +165,7 @@ TEST_CASE("the root's own name is a record where it is asked for, and no way out
     CHECK(seen.records[0].path == "");
     CHECK(seen.records[1].path == "a");
     CHECK(seen.records[2].path == "dir");
-    for (const auto& bad : {named("/../a", '0'), named("/", '0'), named("/", '2')}) {
+    for (const auto& bad : {named("/../a", '0'), named("/.", '0'), named("/", '2')}) {
         TarDecoder strict(std::nullopt, TarRoot::record);
         CHECK_THROWS_AS(strict.feed(bad + k_end, seen), Error);
     }
