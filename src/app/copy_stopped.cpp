@@ -79,7 +79,7 @@ struct StoppedSource {
 class StoppedPath {
   public:
     StoppedPath(engine::Client& engine, const ExecTarget& session) : m_engine(engine), m_container(session.row.container_id), m_manifest(session.manifest),
-                                                                          m_follows_links(engine::is_podman(session.row.engine_id)) {}
+                                                                          m_is_podman(engine::is_podman(session.row.engine_id)) {}
 
     StoppedSource resolve(const std::string& path, bool follow_last) {
         const std::string& workdir = m_manifest.workdir;
@@ -108,7 +108,7 @@ class StoppedPath {
             }
             m_done.push_back(name);
             const bool is_meant = m_left.empty() && !m_follow_last;
-            if (is_meant && !m_follows_links) return;
+            if (is_meant && !m_is_podman) return;
             const TreeRecord found = look();
             if (found.type == TreeType::symlink && is_meant) m_link = found;
             else if (found.type == TreeType::symlink) follow(found.link);
@@ -133,7 +133,7 @@ class StoppedPath {
         if (const auto known = m_known.find(path); known != m_known.end()) return known->second;
         on_disk(m_shown, path);
         FirstEntry first;
-        if (m_follows_links) {
+        if (m_is_podman) {
             NamedEntry named(m_done.back());
             TreeReroot entries(named);
             read(directory, entries);
@@ -158,6 +158,7 @@ class StoppedPath {
     const std::string& on_disk(const std::string& shown, const std::string& path) const {
         std::vector<std::string> in_memory{"/proc", "/sys", "/dev"};
         if (m_manifest.security.readonly_rootfs) in_memory.push_back("/tmp");
+        if (m_manifest.security.readonly_rootfs && m_is_podman) in_memory.insert(in_memory.end(), {"/run", "/var/tmp"});
         for (const auto& [mount, size] : m_manifest.tmpfs) in_memory.push_back(mount);
         for (const auto& mount : in_memory) {
             if (is_in(path, mount)) throw Error(ErrorCode::session_gone, quoted(shown) + " was in memory only, and went when the session stopped");
@@ -168,7 +169,7 @@ class StoppedPath {
     engine::Client& m_engine;
     const std::string& m_container;
     const domain::Manifest& m_manifest;
-    const bool m_follows_links; // the engine, at a path's end
+    const bool m_is_podman;
     std::map<std::string, TreeRecord> m_known;
     std::optional<TreeRecord> m_link;
     std::deque<std::string> m_left;

@@ -233,11 +233,19 @@ std::string option_size(const std::string& options) {
     return {};
 }
 
+// With a read-only root Podman, which alone has the word, keeps these in memory as well; no call of its API leaves them out.
+bool is_of_podman(const std::string& path, const std::string& options) {
+    return (path == "/tmp" || path == "/run" || path == "/var/tmp") && options.find("tmpcopyup") != std::string::npos && option_size(options).empty();
+}
+
 Aspect tmpfs_aspect(const Manifest& manifest, const ContainerInfo& container, const Inside* inside) {
     constexpr std::uint64_t k_default_tmp = 64 * 1000 * 1000;
     auto asked = manifest.tmpfs;
     if (manifest.security.readonly_rootfs) asked.try_emplace("/tmp", k_default_tmp);
-    Aspect aspect{"tmpfs", {}, {}, {}, asked.size() != container.settings.tmpfs.size()};
+    const auto unasked = std::ranges::count_if(container.settings.tmpfs, [&](const auto& one) {
+        return !asked.contains(one.first) && !(container.settings.readonly_rootfs && is_of_podman(one.first, one.second));
+    });
+    Aspect aspect{"tmpfs", {}, {}, {}, unasked > 0};
     std::vector<std::string> wanted;
     std::vector<std::string> told;
     std::vector<std::string> held;
@@ -250,7 +258,10 @@ Aspect tmpfs_aspect(const Manifest& manifest, const ContainerInfo& container, co
         held.push_back(path + " " + (found->type == "tmpfs" ? shown(found->size, size_text).value_or("no limit") : found->type));
         aspect.differs = aspect.differs || found->type != "tmpfs" || (size > 0 && (!found->size || is_other_size(size, *found->size)));
     }
-    for (const auto& [path, options] : container.settings.tmpfs) told.push_back(path + " " + option_size(options));
+    for (const auto& [path, options] : container.settings.tmpfs) {
+        const std::string size = option_size(options);
+        told.push_back(size.empty() ? path : path + " " + size);
+    }
     aspect.asked = wanted.empty() ? "none" : join(wanted, ", ");
     aspect.engine = told.empty() ? "none" : join(told, ", ");
     if (!held.empty()) aspect.inside = join(held, ", ");
