@@ -87,6 +87,10 @@ TEST_CASE("what the engine was told otherwise") {
     CHECK(told([](auto& settings) { settings.readonly_rootfs = true; }) == "readonlyRootfs");
     CHECK(told([](auto& settings) { settings.privileged = true; }) == "capabilities seccomp hostAccess");
     CHECK(told([](auto& settings) { settings.tmpfs["/x"] = "size=1"; }) == "tmpfs");
+    // Podman's own with a read-only root, and only with one.
+    const auto podman = [](auto& settings) { settings.tmpfs["/run"] = settings.tmpfs["/var/tmp"] = "rw,rprivate,nosuid,nodev,tmpcopyup"; };
+    CHECK(told([&](auto& settings) { settings.readonly_rootfs = true; podman(settings); }) == "readonlyRootfs");
+    CHECK(told([&](auto& settings) { podman(settings); }) == "tmpfs");
 }
 
 TEST_CASE("what does not hold inside, whatever the engine says") {
