@@ -66,9 +66,10 @@ void start_podman(const std::string& socket, std::chrono::milliseconds timeout) 
     const FileLock lock = FileLock::acquire(directory + "/sandbox.lock");
     const auto until = Clock::now() + timeout;
     if (takes_connections(socket)) return;
+    // In a directory of its own, for its containers' monitors leave a file "oom" where it was started.
     // setsid(1) starts it in a session of its own and returns: no terminal's hang-up and no Ctrl-C reaches it.
     Child starter({.argv = {"setsid", "podman", "system", "service", std::string(k_idle_seconds), "unix://" + socket},
-                   .cwd = "/",
+                   .cwd = directory,
                    .in = Stdio::null(),
                    .out = Stdio::null(),
                    .err = Stdio::null()});

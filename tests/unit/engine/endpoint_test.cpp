@@ -53,6 +53,7 @@ struct CleanEnvironment {
     Variable unverified{"DOCKER_TLS", nullptr};
     Variable certificates{"DOCKER_CERT_PATH", nullptr};
     Variable runtime{"XDG_RUNTIME_DIR", nullptr};
+    Variable podman{"SANDBOX_NO_PODMAN", "1"};
     Variable config{"DOCKER_CONFIG", directory.path().c_str()};
     void write_config(std::string_view text) const {
         AtomicFile file(AT_FDCWD, directory.path() + "/config.json", 0600);
