@@ -287,6 +287,7 @@ void Creation::undo() noexcept {
         const auto left = tear_down(m_context, m_row, {.reason = "create failed", .forget = true});
         if (m_made_workspace && left.empty()) {
             if (!m_workspace_lock) m_workspace_lock = m_store.lock_workspace(m_row.owner, m_row.workspace_id);
+            if (was_used_since(m_store, m_row)) return; // while the seeds were planted
             m_engine.remove_volume(m_row.volume);
             m_store.erase_workspace(m_row.owner, m_row.workspace_id);
         }

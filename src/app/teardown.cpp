@@ -63,15 +63,7 @@ void remove_volumes(engine::Client& engine, const engine::Filter& filter, std::v
     }
 }
 
-// Whether a session that came after this one has used its workspace.
-bool was_used_since(const state::Store& store, const state::SessionRow& row) {
-    const auto rows = store.list({.owner = row.owner, .labels = {}, .include_closed = true});
-    return std::any_of(rows.begin(), rows.end(), [&](const state::SessionRow& other) {
-        return other.id != row.id && other.workspace_id == row.workspace_id && other.created_ms > row.created_ms;
-    });
-}
-
-void remove_workspace_with_session(Context& context, engine::Client& engine, const state::SessionRow& row, bool is_retry,
+void remove_workspace_with_session(Context& context, engine::Client& engine, const state::SessionRow& row, bool is_late,
                                    std::vector<Left>& left) {
     attempt(left, "workspace " + row.workspace_id, [&] {
         const auto manifest = domain::from_canonical_json(row.manifest_json);
@@ -79,7 +71,7 @@ void remove_workspace_with_session(Context& context, engine::Client& engine, con
         // A create that opens it right now holds this lock until its container mounts the volume.
         const auto lock = context.store().lock_workspace(row.owner, row.workspace_id);
         // What was not done in its time must not take what another session has put there since.
-        if (is_retry && was_used_since(context.store(), row)) return;
+        if (is_late && was_used_since(context.store(), row)) return;
         const auto workspace = context.store().find_workspace(row.owner, row.workspace_id);
         if (!workspace) return;
         remove_workspace_volume(context.store(), engine, *workspace);
@@ -92,16 +84,20 @@ void remove_workspace_with_session(Context& context, engine::Client& engine, con
 std::vector<Left> tear_down(Context& context, state::SessionRow row, const Ending& ending) {
     state::Store& store = context.store();
     engine::Client& engine = context.engine_of(row.endpoint, row.engine_id);
+    // A lost one has given its lease up, and another may have it.
+    const bool was_lost = row.state == state::SessionState::lost;
     const bool is_retry = row.state == state::SessionState::destroying;
     if (!is_retry) {
         row.state = state::SessionState::destroying;
+        row.reason.clear(); // from here on: why it could not be destroyed
+        row.exclusive = row.exclusive && !was_lost;
         write_in_need(store, [&] { store.update(row); });
     }
     std::vector<Left> left;
     const auto filter = session_filter(store, row.id);
     remove_containers(engine, filter, row, left);
     remove_volumes(engine, filter, left);
-    if (!row.workspace_id.empty() && !ending.forget) remove_workspace_with_session(context, engine, row, is_retry, left);
+    if (!row.workspace_id.empty() && !ending.forget) remove_workspace_with_session(context, engine, row, is_retry || was_lost, left);
     attempt(left, "directory of session " + row.id, [&] { remove_tree(store.session_directory(row.id)); });
     if (!left.empty()) {
         // Said in inspect; and what has failed once is tried again by gc and by name, not by every create and destroy.
@@ -157,8 +153,9 @@ void take_overdue(Context& context) {
             // Looked at again under the lock: an extend or a destroy may have come first.
             if (!lock || !row || state::is_closed(row->state) || row->expires_ms > wall_now_ms() || has_failed(*row)) continue;
             if (tear_down(context, *row, {state::SessionState::expired, "ttl"}).empty()) ++taken;
-        } catch (const Error&) {
-            silent.insert(seen.endpoint);
+        } catch (const Error& error) {
+            // What stands in one session's way is not in the others'.
+            if (error.code() == ErrorCode::engine_unreachable) silent.insert(seen.endpoint);
         }
     }
 }

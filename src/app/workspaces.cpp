@@ -7,6 +7,8 @@
 #include "util/text.hpp"
 #include "util/time.hpp"
 
+#include <algorithm>
+
 namespace sandbox::app {
 namespace {
 
@@ -169,6 +171,13 @@ void remove_workspace(Context& context, const std::string& owner, std::string_vi
     }
     remove_workspace_volume(store, engine, workspace);
     store.erase_workspace(owner, id);
+}
+
+bool was_used_since(const state::Store& store, const state::SessionRow& row) {
+    const auto rows = store.list({.owner = row.owner, .labels = {}, .include_closed = true});
+    return std::ranges::any_of(rows, [&](const state::SessionRow& other) {
+        return other.id != row.id && other.workspace_id == row.workspace_id && other.created_ms > row.created_ms;
+    });
 }
 
 void remove_workspace_volume(const state::Store& store, engine::Client& engine, const state::WorkspaceRow& workspace) {

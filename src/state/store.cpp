@@ -6,6 +6,7 @@
 #include "util/text.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -18,8 +19,11 @@ constexpr off_t k_reserve_size = 1 << 20; // journals and a few pages
 bool give_up_reserve(const Layout& layout) { return ::unlink(layout.reserve().c_str()) == 0; }
 
 void keep_reserve(const Layout& layout) {
-    const Fd file(::open(layout.reserve().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (file && ::posix_fallocate(file.get(), 0, k_reserve_size) != 0) give_up_reserve(layout);
+    const Fd file(::open(layout.reserve().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    struct stat info {};
+    // Less than all of it is there where whoever made it was killed.
+    if (!file || ::fstat(file.get(), &info) != 0 || info.st_size >= k_reserve_size) return;
+    if (::posix_fallocate(file.get(), 0, k_reserve_size) != 0) give_up_reserve(layout);
 }
 
 Opened open_for_writing(const Layout& layout, Reserve reserve) {

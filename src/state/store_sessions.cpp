@@ -102,7 +102,7 @@ void check_is_free(const Db& db, const SessionRow& row) {
         }
     }
     // Shared sessions stand side by side, and never beside one that wants the workspace for itself.
-    if (row.workspace_id.empty() || row.state == SessionState::lost) return;
+    if (row.workspace_id.empty() || row.state == SessionState::lost || row.state == SessionState::destroying) return;
     const auto holder = lease_holder(db, row.owner, row.workspace_id);
     if (!holder || holder->id == row.id) return;
     throw Error(ErrorCode::exists, "workspace \"" + row.workspace_id + "\" is leased by session " + holder->id)
