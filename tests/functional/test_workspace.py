@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Persistent workspaces: they outlive sessions, one session writes at a time, and they are never taken for new."""
 import json
+import os
+import pathlib
+import signal
 import time
 
 import pytest
-from runner import BASE, state_leftovers
+from runner import BASE, state_leftovers, wait_until
 
 
 def test_outlives_its_session(sb):
@@ -235,3 +238,61 @@ def test_a_late_destroy_does_not_take_a_workspace_that_was_used_since(sb, engine
     assert sb.sh(again, "cat kept").text == "precious\n"
     sb.destroy(again)
     sb.run("workspace", "rm", "-y", "team")
+
+
+def lost_holder(sb, engine):
+    """A lost session that would take its workspace along, and the session that has the workspace now."""
+    config = sb.state_dir.parent / "config/sandbox/config.yaml"
+    config.parent.mkdir(parents=True)
+    config.write_text(json.dumps({"ceilings": {"sessions": 1}}))
+    lost = sb.create("--workspace", "team", "--set", "workspace.destroyOnSessionDestroy=true")
+    engine.remove(sb.json("inspect", lost)["container"]["id"])
+    sb.destroy(sb.create())  # a place under the ceiling is what makes anybody look
+    assert sb.state_of(lost) == "lost"
+    holder = sb.create("--workspace", "team")
+    sb.sh(holder, "echo precious >kept")
+    return lost, holder
+
+
+def test_a_lost_session_is_destroyed_while_another_has_its_workspace(sb, engine):
+    lost, holder = lost_holder(sb, engine)
+    assert sb.destroy(lost).errors == ""
+    assert sb.sh(holder, "cat kept").text == "precious\n"
+    sb.destroy(holder)
+    assert [row["id"] for row in sb.json("workspace", "ls")["workspaces"]] == ["team"]
+    sb.run("workspace", "rm", "-y", "team")
+
+
+def test_gc_ends_a_lost_session_and_leaves_the_workspace_to_who_used_it_since(sb, engine):
+    lost, holder = lost_holder(sb, engine)
+    sb.destroy(holder)
+    sb.run("gc", "--grace", "0s")
+    assert sb.state_of(lost) in ("expired", "destroyed")
+    again = sb.create("--workspace", "team")
+    assert sb.sh(again, "cat kept").text == "precious\n"
+    sb.destroy(again)
+    sb.run("workspace", "rm", "-y", "team")
+
+
+def test_a_failed_first_create_leaves_a_workspace_that_another_used_meanwhile(sb, engine, tmp_path):
+    """Its seeds are planted when the workspace is open to others that share it."""
+    (tmp_path / "big").write_bytes(os.urandom(256 << 20))
+    manifest = tmp_path / "m.json"
+    manifest.write_text(json.dumps({"version": 1, "image": BASE, "workspace": {"mode": "persistent", "id": "p", "shared": True},
+                                    "files": {"big": {"fromFile": "big"}}}))
+    maker = sb.start("create", "-f", manifest)
+    volume = wait_until(lambda: sb.instance and engine.volumes({"sandbox.instance": sb.instance, "sandbox.role": "workspace"}))[0]
+    folder = pathlib.Path(volume["Mountpoint"])
+    wait_until(lambda: any(folder.iterdir()), every=0.002, what="the first bytes of a seed")
+    maker.send_signal(signal.SIGSTOP)
+    other = shared(sb).text.strip()
+    sb.sh(other, "echo precious >kept")
+    sb.destroy(other)
+    maker.send_signal(signal.SIGINT)
+    maker.send_signal(signal.SIGCONT)
+    maker.communicate(timeout=60)
+    assert maker.returncode == 130
+    again = sb.create("--workspace", "p")
+    assert sb.sh(again, "cat kept").text == "precious\n"
+    sb.destroy(again)
+    sb.run("workspace", "rm", "-y", "p")

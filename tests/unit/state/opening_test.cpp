@@ -460,3 +460,19 @@ TEST_CASE("leftovers: what has no open row, and nothing else") {
     CHECK_FALSE(std::filesystem::exists(store.session_directory("s3")));
     CHECK_FALSE(std::filesystem::exists(directory.path() + "/locks/s4"));
 }
+
+TEST_CASE("the reserve is whole again after a process that made it was killed half-way") {
+    TempDir directory;
+    const std::string reserve = directory.path() + "/reserve";
+    const auto size_of = [&] {
+        struct stat info {};
+        REQUIRE(::stat(reserve.c_str(), &info) == 0);
+        return info.st_size;
+    };
+    { const Store store = Store::open(directory.path()); }
+    const auto whole = size_of();
+    REQUIRE(whole > 0);
+    REQUIRE(::truncate(reserve.c_str(), 0) == 0);
+    { const Store store = Store::open(directory.path()); }
+    CHECK(size_of() == whole);
+}
