@@ -56,7 +56,11 @@ void sweep(Context& context) {
     engine::Filter filter;
     filter.labels = {{domain::k_label_instance, store.instance()}};
     std::set<std::string> there;
-    for (const auto& container : context.engine().list_containers(filter)) there.insert(container.id);
+    try {
+        for (const auto& container : context.engine().list_containers(filter)) there.insert(container.id);
+    } catch (const Error&) {
+        return; // no answer frees no place, and no waiting ends by it
+    }
     for (const auto& row : store.list({})) {
         if (row.state == SessionState::lost || there.contains(row.container_id)) continue;
         try {
@@ -98,6 +102,8 @@ void insert_when_admitted(Context& context, state::SessionRow& row, const Admiss
             next_sweep = boot_now_ms() + k_between_sweeps_ms;
             if (store.insert_if(row, place.ticket(), rule)) return;
         }
+        // Somebody may have taken the name meanwhile, and no place is worth waiting for then.
+        store.check_is_free(row);
         if (reason.empty()) reason = "others who came first wait for a place";
         const std::int64_t left = deadline - boot_now_ms();
         if (left <= 0) {

@@ -25,6 +25,8 @@ namespace {
 using domain::Manifest;
 
 constexpr Milliseconds k_hello_wait{1000}; // after this the bridge is tried
+constexpr Milliseconds k_ending_wait{15000}; // for another command that ends the holder of a name or a lease
+constexpr Milliseconds k_ending_poll{20};
 constexpr std::size_t k_secret_size = 32;
 constexpr std::size_t k_max_seccomp = 1 << 20;
 
@@ -43,6 +45,7 @@ class Creation {
     void claim();
     void set_times();
     void make_room();
+    void clear(std::optional<state::SessionRow> holder);
     void make();
     void make_ephemeral_workspace();
     void make_workspace();
@@ -139,15 +142,20 @@ void Creation::set_times() {
     m_row.expires_boot_ms = boot_now_ms() + m_manifest.lifecycle.ttl.count();
 }
 
-// A session that has ended by itself holds its name and its lease only until somebody asks for them.
+// A session that has ended by itself holds its name and its lease only until somebody asks for them; one that another command
+// is ending right now, until that is done.
 void Creation::make_room() {
-    if (!m_row.name.empty()) {
-        const auto holder = m_store.find_by_name(m_row.owner, m_row.name);
-        if (holder && !state::is_closed(holder->state)) clear_if_ended(m_context, *holder);
-    }
-    if (!m_row.workspace_id.empty()) {
-        const auto holder = m_store.find_lease_holder(m_row.owner, m_row.workspace_id);
-        if (holder) clear_if_ended(m_context, *holder);
+    if (!m_row.name.empty()) clear(m_store.find_by_name(m_row.owner, m_row.name));
+    if (!m_row.workspace_id.empty()) clear(m_store.find_lease_holder(m_row.owner, m_row.workspace_id));
+}
+
+void Creation::clear(std::optional<state::SessionRow> holder) {
+    const std::int64_t give_up = boot_now_ms() + k_ending_wait.count();
+    while (holder && !state::is_closed(holder->state) && !clear_if_ended(m_context, *holder)) {
+        holder = m_store.find(holder->id);
+        const bool is_ending = holder && holder->state != state::SessionState::creating && m_store.is_session_locked(holder->id);
+        if (!is_ending || boot_now_ms() > give_up) return;
+        m_interrupt.wait(k_ending_poll);
     }
 }
 

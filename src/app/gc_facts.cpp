@@ -81,7 +81,7 @@ class Gatherer {
     void add_objects(const EngineKey& key, const Inventory& inventory);
     void add_leftovers();
     bool is_open(const std::string& session) const;
-    bool is_locked(const std::string& session) const { return !m_store.try_lock_session(session).has_value(); }
+    bool is_locked(const std::string& session) const { return m_store.is_session_locked(session); }
 
     Context& m_context;
     state::Store& m_store;

@@ -23,7 +23,6 @@ class Interrupt {
     void wait(std::chrono::milliseconds time);
 
   private:
-    sigset_t m_signals{};
     sigset_t m_previous{};
 };
 

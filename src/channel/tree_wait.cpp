@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "channel/tree_wait.hpp"
 
-#include "util/error.hpp"
+#include "util/ending_signals.hpp"
 
 #include <cerrno>
 #include <poll.h>
-#include <string>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 namespace sandbox::channel {
 
 InterruptWatch::InterruptWatch() {
-    sigset_t wanted;
-    sigemptyset(&wanted);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-        struct sigaction action {};
-        // nohup and background jobs of a shell ignore some; they go on being ignored.
-        if (::sigaction(number, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) sigaddset(&wanted, number);
-    }
+    const sigset_t wanted = ending_signals();
     m_signals.reset(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!m_signals) throw errno_error("cannot watch for signals");
     ::pthread_sigmask(SIG_BLOCK, &wanted, &m_before);
@@ -30,8 +22,7 @@ InterruptWatch::~InterruptWatch() { ::pthread_sigmask(SIG_SETMASK, &m_before, nu
 void InterruptWatch::check() {
     signalfd_siginfo info{};
     if (::read(m_signals.get(), &info, sizeof info) != sizeof info) return;
-    const int number = static_cast<int>(info.ssi_signo);
-    throw Error(ErrorCode::interrupted, std::string("interrupted by SIG") + ::sigabbrev_np(number)).signal(number);
+    throw interrupted_by(static_cast<int>(info.ssi_signo));
 }
 
 Ready wait_for(agent::FramedStream& connection, Wanted wanted, InterruptWatch& interrupts, int timeout_ms) {

@@ -70,6 +70,8 @@ class Store {
     // when an exclusive lease on the same workspace is held by an open session (a lost one holds none: its container is
     // gone).
     void insert(const SessionRow& row);
+    // Throws exists where insert() would.
+    void check_is_free(const SessionRow& row) const;
     // Writes every column of an existing row. Throws internal when there is none, exists like insert().
     void update(const SessionRow& row);
     // Compare-and-set of the state alone, between open states; false when the row is in another state by now. Leaving
@@ -114,6 +116,7 @@ class Store {
     // Kernel locks under <dir>/locks. try_* are absent when held by somebody else.
     FileLock lock_session(std::string_view id) const;
     std::optional<FileLock> try_lock_session(std::string_view id) const;
+    bool is_session_locked(std::string_view id) const;
     FileLock lock_workspace(std::string_view owner, std::string_view id) const; // file name is a hash
     std::optional<FileLock> try_lock_gc() const;
     std::optional<FileLock> try_lock_sweep() const; // the one waiter that looks for places of dead sessions

@@ -46,6 +46,11 @@ std::optional<FileLock> Store::try_lock_session(std::string_view id) const {
     return FileLock::try_acquire(m_impl->layout.session_lock(id));
 }
 
+bool Store::is_session_locked(std::string_view id) const {
+    check_id_is_file_name(id);
+    return FileLock::is_held(m_impl->layout.session_lock(id));
+}
+
 FileLock Store::lock_workspace(std::string_view owner, std::string_view id) const {
     return FileLock::acquire(m_impl->layout.other_lock(workspace_lock_name(owner, id)));
 }

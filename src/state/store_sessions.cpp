@@ -128,6 +128,11 @@ void insert_in(Db& db, const SessionRow& row) {
     write_labels(db, row);
 }
 
+void Store::check_is_free(const SessionRow& row) const {
+    const auto use = m_impl->reading();
+    state::check_is_free(use.db, row);
+}
+
 void Store::insert(const SessionRow& row) {
     const auto use = m_impl->writing();
     Txn txn(use.db);

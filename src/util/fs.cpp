@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "util/fs.hpp"
 
+#include "util/ending_signals.hpp"
 #include "util/error.hpp"
 #include "util/random.hpp"
 #include "util/text.hpp"
@@ -17,6 +18,8 @@
 namespace sandbox {
 namespace {
 
+constexpr std::chrono::milliseconds k_between_looks{5}; // at a lock that somebody holds
+
 std::string temporary_beside(const std::string& name) {
     const auto slash = name.rfind('/');
     const std::string directory = slash == std::string::npos ? "" : name.substr(0, slash + 1);
@@ -32,7 +35,7 @@ bool is_still_named(int fd, const std::string& path) {
            held.st_dev == named.st_dev;
 }
 
-// False where somebody else holds it and `operation` does not wait.
+// False where somebody else holds it.
 bool flock_file(int fd, int operation, const std::string& path) {
     int result = 0;
     do result = ::flock(fd, operation);
@@ -42,11 +45,11 @@ bool flock_file(int fd, int operation, const std::string& path) {
     return true;
 }
 
-std::optional<Fd> lock_file(const std::string& path, int operation) {
+std::optional<Fd> lock_file(const std::string& path) {
     for (;;) {
         Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
         if (!file) throw errno_error("cannot open lock " + path);
-        if (!flock_file(file.get(), operation, path)) return std::nullopt;
+        if (!flock_file(file.get(), LOCK_EX | LOCK_NB, path)) return std::nullopt;
         if (is_still_named(file.get(), path)) return file;
     }
 }
@@ -80,10 +83,16 @@ void AtomicFile::publish() {
     m_temporary.clear();
 }
 
-FileLock FileLock::acquire(const std::string& path) { return FileLock(*lock_file(path, LOCK_EX), path); }
+FileLock FileLock::acquire(const std::string& path) {
+    for (;;) {
+        if (auto lock = try_acquire(path)) return std::move(*lock);
+        // flock(2) itself would wait through every signal that is held back.
+        wait_unless_ended(k_between_looks);
+    }
+}
 
 std::optional<FileLock> FileLock::try_acquire(const std::string& path) {
-    auto file = lock_file(path, LOCK_EX | LOCK_NB);
+    auto file = lock_file(path);
     if (!file) return std::nullopt;
     return FileLock(std::move(*file), path);
 }

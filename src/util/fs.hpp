@@ -40,7 +40,8 @@ class AtomicFile {
 // An exclusive flock(2) on a file, given back when the object or the process ends.
 class FileLock {
   public:
-    // Waits for the lock. Creates the file with mode 0600 where it is missing.
+    // Waits for the lock. Creates the file with mode 0600 where it is missing. Throws Error: interrupted by INT, TERM and HUP too
+    // where they are held back, so that a roll-back follows (util/ending_signals.hpp).
     static FileLock acquire(const std::string& path);
     // Absent when somebody else holds it.
     static std::optional<FileLock> try_acquire(const std::string& path);

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """create --reuse, and the ceilings on the number of sessions with create --wait."""
+import fcntl
 import signal
 import threading
 import time
 
 import pytest
 
+from fault_proxy import Fail
+from fault_proxy import Fail
 from runner import BASE, leftovers, stop, wait_until
 
 
@@ -108,6 +111,43 @@ def test_a_waiter_that_dies_holds_no_place(sb, ceilings):
     assert [row["id"] for row in sb.sessions()] == [second]
     sb.run("gc", "--grace", "0s")
     assert waiting(sb) == 0
+
+
+def test_a_taken_name_is_not_waited_for(sb, ceilings):
+    ceilings("sessions: 1")
+    first = sb.create("--name", "web")
+    assert first in sb.fails(4, "create", "--image", BASE, "--name", "web", "--wait", "300s").errors
+    assert waiting(sb) == 0
+
+
+def test_reuse_takes_what_came_while_it_waited(sb, ceilings):
+    """The place that comes free goes to the first one who waits, and the others want that very session."""
+    ceilings("sessions: 1")
+    first = sb.create()
+    makers = []
+    for number in range(3):
+        makers.append(sb.start("create", "--image", BASE, "--name", "web", "--reuse", "--wait", "300s"))
+        wait_until(lambda n=number: waiting(sb) == n + 1)
+    sb.destroy(first)
+    outcomes = [(*maker.communicate(timeout=60), maker.returncode) for maker in makers]
+    (row,) = sb.sessions()
+    assert [(out.decode().strip(), status) for out, _, status in outcomes] == [(row["id"], 0)] * 3, outcomes
+    assert waiting(sb) == 0
+
+
+def test_an_engine_that_fails_for_a_moment_ends_no_waiting(through, proxy):
+    config = through.state_dir.parent / "config/sandbox/config.yaml"
+    config.parent.mkdir(parents=True)
+    config.write_text("ceilings: {sessions: 1}\n")
+    first = through.create()
+    proxy.rule(Fail(500), method="GET", path="^/containers/json")
+    proxy.calls.clear()
+    waiter = through.start("create", "--image", BASE, "--wait", "300s")
+    wait_until(lambda: any(target.startswith("/containers/json") for _, target in proxy.calls))
+    proxy.reset()
+    through.destroy(first)
+    _, err = waiter.communicate(timeout=60)
+    assert waiter.returncode == 0, err
 
 
 def test_interrupted_waiting_leaves_nothing(sb, engine, ceilings):

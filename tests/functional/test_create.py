@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """create: what a manifest and flags make of a container, and what is left when it fails."""
 import base64
+import contextlib
+import fcntl
 import json
 import os
 import re
 import shlex
+import signal
 import stat
 import subprocess
 
 import pytest
 
-from runner import BASE, ROOT, is_gone, leftovers
+from runner import BASE, ROOT, is_gone, leftovers, wait_until
 
 
 def test_prints_the_id_alone(sb):
@@ -320,3 +323,53 @@ def test_sections_without_effect_are_said(sb):
     scanned = sb.run("create", "--image", BASE, "--set", 'export={files: {a: ./a}, scan: ["true"]}').errors
     assert "note: export.files in the manifest has no effect" in scanned and "scan" not in scanned
     assert "note: policy" not in sb.run("--quiet", "create", "-f", path).errors
+
+
+@contextlib.contextmanager
+def held(path):
+    """A lock as another command of the instance holds it."""
+    with open(path, "a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def still_runs(child):
+    with pytest.raises(subprocess.TimeoutExpired):
+        child.wait(timeout=1)
+
+
+def test_a_name_that_another_command_is_freeing_is_waited_for(sb, engine):
+    first = sb.create("--name", "web")
+    engine.remove(sb.json("inspect", first)["container"]["id"])
+    with held(sb.state_dir / "locks" / first):
+        heir = sb.start("create", "--image", BASE, "--name", "web")
+        still_runs(heir)
+    out, err = heir.communicate(timeout=60)
+    assert heir.returncode == 0, err
+    assert sb.json("inspect", "web")["id"] == out.decode().strip() != first
+
+
+@pytest.mark.parametrize("sent,status", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_ends_the_wait_for_a_lock(sb, engine, sent, status):
+    sb.destroy(sb.create("--workspace", "p"))
+    (lock,) = (sb.state_dir / "locks").glob(".workspace-*")
+    with held(lock):
+        waiter = sb.start("create", "--image", BASE, "--workspace", "p")
+        wait_until(sb.sessions)
+        waiter.send_signal(sent)
+        _, err = waiter.communicate(timeout=60)
+        assert waiter.returncode == status and b"interrupted" in err
+    assert sb.sessions() == [] and [row for row in leftovers(engine, sb.instance) if not row.endswith(" workspace")] == []
+
+
+def test_a_signal_that_the_caller_ignores_ends_nothing(sb):
+    """As under nohup, and in a shell's background jobs."""
+    sb.destroy(sb.create("--workspace", "p"))
+    (lock,) = (sb.state_dir / "locks").glob(".workspace-*")
+    with held(lock):
+        waiter = sb.start("create", "--image", BASE, "--workspace", "p", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        wait_until(sb.sessions)
+        waiter.send_signal(signal.SIGHUP)
+        still_runs(waiter)
+    _, err = waiter.communicate(timeout=60)
+    assert waiter.returncode == 0, err

@@ -150,6 +150,20 @@ TEST_CASE("store: an exclusive lease is held by one open session") {
         store.close("s2", SessionState::destroyed, "");
         CHECK(store.transition("s1", SessionState::lost, SessionState::running, ""));
     }
+    SUBCASE("a lost one ends beside whoever took it since") {
+        REQUIRE(store.transition("s1", SessionState::creating, SessionState::lost, "idle"));
+        store.insert(leasing_row("s2", "project-42"));
+        SessionRow ending = *store.find("s1");
+        ending.state = SessionState::destroying;
+        ending.exclusive = false;
+        CHECK_NOTHROW(store.update(ending));
+        CHECK(store.find_lease_holder("uid:0", "project-42")->id == "s2");
+    }
+    SUBCASE("asking takes nothing") {
+        CHECK(failure_of([&] { store.check_is_free(leasing_row("s2", "project-42")); }).code() == ErrorCode::exists);
+        CHECK_NOTHROW(store.check_is_free(leasing_row("s2", "project-4")));
+        CHECK_NOTHROW(store.insert(leasing_row("s3", "project-4")));
+    }
     SUBCASE("an update cannot take it either") {
         store.insert(plain_row("s2"));
         CHECK(failure_of([&] { store.update(leasing_row("s2", "project-42")); }).code() == ErrorCode::exists);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "util/fs.hpp"
 
-#include "util/error.hpp"
+#include "util/ending_signals.hpp"
 
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <optional>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -90,6 +92,29 @@ TEST_CASE("a lock excludes others until it goes, and its file may be removed whi
     lock->remove_file();
     // The name is free: a new lock is on a new file.
     CHECK(FileLock::try_acquire(path));
+}
+
+TEST_CASE("waiting for a lock ends by a signal that is held back, and by none that is ignored") {
+    const TempDir directory;
+    const std::string path = directory.path() + "/lock";
+    auto holder = std::make_optional(FileLock::acquire(path));
+    sigset_t before;
+    const sigset_t held = ending_signals();
+    ::pthread_sigmask(SIG_BLOCK, &held, &before);
+    ::raise(SIGTERM);
+    try {
+        FileLock::acquire(path);
+        FAIL("the lock is held");
+    } catch (const Error& error) {
+        CHECK(error.code() == ErrorCode::interrupted);
+        CHECK(error.signal() == SIGTERM);
+    }
+    ::signal(SIGHUP, SIG_IGN);
+    ::raise(SIGHUP);
+    std::jthread releaser([&] { holder.reset(); });
+    CHECK_NOTHROW(FileLock::acquire(path));
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    ::signal(SIGHUP, SIG_DFL);
 }
 
 TEST_CASE("who asks for a lock's holder makes no file and is no holder") {
