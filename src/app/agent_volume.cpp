@@ -67,7 +67,7 @@ void fill(engine::Client& engine, const HelperContainer& helper, const agent::Em
 void fill_alone(Context& context, engine::Client& engine, const std::string& image, const std::string& volume,
                 const agent::EmbeddedAgent& agent) {
     const std::string name = volume + "-filler";
-    const std::int64_t give_up = boot_now_ms() + k_filler_patience_ms;
+    std::int64_t give_up = boot_now_ms() + k_filler_patience_ms;
     for (;;) {
         try {
             const HelperContainer helper(context, engine, image, volume, k_agent_mount, {}, name);
@@ -77,7 +77,10 @@ void fill_alone(Context& context, engine::Client& engine, const std::string& ima
             if (error.code() != ErrorCode::exists) throw;
         }
         // One that takes as long was left by somebody who was killed.
-        if (boot_now_ms() >= give_up) engine.remove_container(name);
+        if (boot_now_ms() >= give_up) {
+            engine.remove_container(name);
+            give_up = boot_now_ms() + k_filler_patience_ms; // the next one is somebody else's, who lives
+        }
         std::this_thread::sleep_for(k_filler_poll);
     }
 }

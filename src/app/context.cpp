@@ -2,25 +2,25 @@
 #include "app/context.hpp"
 
 #include "domain/names.hpp"
+#include "util/environment.hpp"
 #include "util/error.hpp"
 
-#include <cstdlib>
 #include <unistd.h>
 
 namespace sandbox::app {
 namespace {
 
-std::optional<std::string> environment(const char* name) {
-    const char* value = std::getenv(name);
-    if (value == nullptr || *value == '\0') return std::nullopt;
-    return value;
+// What was not given, from the environment.
+void complete(std::optional<std::string>& setting, const char* variable) {
+    if (setting) return;
+    if (std::string value = environment(variable); !value.empty()) setting = std::move(value);
 }
 
 } // namespace
 
 Context::Context(Settings settings) : m_settings(std::move(settings)) {
-    if (!m_settings.owner) m_settings.owner = environment("SANDBOX_OWNER");
-    if (!m_settings.engine) m_settings.engine = environment("SANDBOX_ENGINE");
+    complete(m_settings.owner, "SANDBOX_OWNER");
+    complete(m_settings.engine, "SANDBOX_ENGINE");
     if (m_settings.owner) domain::check_owner(*m_settings.owner);
     m_owner = m_settings.owner.value_or("uid:" + std::to_string(::getuid()));
 }

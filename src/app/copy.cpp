@@ -21,7 +21,6 @@
 #include <climits>
 #include <cstdlib>
 #include <memory>
-#include <poll.h>
 #include <sys/stat.h>
 
 namespace sandbox::app {
@@ -152,8 +151,7 @@ class StagedTree {
 
     void write_archive(const ArchiveSink& write, std::string root) {
         const auto wait_writable = [this](int fd) {
-            pollfd watched{fd, POLLOUT, 0};
-            while (::poll(&watched, 1, k_glance_ms) == 0) m_interrupt.check();
+            m_interrupt.wait_writable(fd);
             return true;
         };
         TarEncoder archive([&](std::string_view bytes) { write(bytes, wait_writable); }, std::move(root));
@@ -169,7 +167,6 @@ class StagedTree {
     }
 
   private:
-    static constexpr int k_glance_ms = 100;
     Interrupt m_interrupt;
     TempDir m_directory;
     channel::TransferStats m_stats;

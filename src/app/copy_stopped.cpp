@@ -16,7 +16,6 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <poll.h>
 
 namespace sandbox::app {
 namespace {
@@ -24,7 +23,6 @@ namespace {
 // Coming out, setuid and setgid bits would hand the container's choice of program to the caller's own id.
 constexpr std::uint32_t k_host_mode_mask = 01777;
 constexpr int k_most_links = 40; // as for the kernel
-constexpr int k_glance_ms = 100;
 
 Error not_there(const std::string& path) { return {ErrorCode::not_found, "cannot open " + quoted(path) + ": No such file or directory"}; }
 
@@ -237,8 +235,7 @@ channel::TransferStats get_stopped(Context& context, const ExecTarget& session, 
 channel::TransferStats get_stopped_archive(Context& context, const ExecTarget& session, const channel::ArchiveGetOptions& options) {
     Interrupt interrupt;
     const auto wait_writable = [&](int fd) {
-        pollfd watched{fd, POLLOUT, 0};
-        while (::poll(&watched, 1, k_glance_ms) == 0) interrupt.check();
+        interrupt.wait_writable(fd);
         return true;
     };
     const std::string name = means_contents(options.source) ? "" : base_name(options.source);

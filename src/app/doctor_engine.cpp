@@ -2,12 +2,12 @@
 #include "app/agent_volume.hpp"
 #include "app/doctor_checks.hpp"
 #include "engine/podman.hpp"
+#include "util/environment.hpp"
 #include "util/error.hpp"
 #include "util/text.hpp"
 #include "util/time.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <sys/stat.h>
 
 namespace sandbox::app::doctor {
@@ -49,7 +49,7 @@ Finding version_finding(const engine::EngineInfo& info) {
 }
 
 std::string podman_note() {
-    return std::getenv("SANDBOX_NO_PODMAN") == nullptr && engine::podman_socket() ? "; Podman is installed and is started when no Docker answers" : "";
+    return environment("SANDBOX_NO_PODMAN").empty() && engine::podman_socket() ? "; Podman is installed and is started when no Docker answers" : "";
 }
 
 } // namespace

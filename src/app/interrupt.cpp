@@ -3,7 +3,14 @@
 
 #include "util/ending_signals.hpp"
 
+#include <poll.h>
+
 namespace sandbox::app {
+namespace {
+
+constexpr int k_glance_ms = 100; // between two looks for a signal
+
+} // namespace
 
 Interrupt::Interrupt() {
     const sigset_t signals = ending_signals();
@@ -15,5 +22,10 @@ Interrupt::~Interrupt() { ::pthread_sigmask(SIG_SETMASK, &m_previous, nullptr); 
 void Interrupt::check() { wait(std::chrono::milliseconds(0)); }
 
 void Interrupt::wait(std::chrono::milliseconds time) { wait_unless_ended(time); }
+
+void Interrupt::wait_writable(int fd) {
+    pollfd watched{fd, POLLOUT, 0};
+    while (::poll(&watched, 1, k_glance_ms) == 0) check();
+}
 
 } // namespace sandbox::app

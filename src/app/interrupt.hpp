@@ -21,6 +21,8 @@ class Interrupt {
     void check();
     // The same after waiting this long, or as soon as a signal comes.
     void wait(std::chrono::milliseconds time);
+    // Waits until `fd` takes bytes again, a pipe or a terminal's; throws as check() does.
+    void wait_writable(int fd);
 
   private:
     sigset_t m_previous{};

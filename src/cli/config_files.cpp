@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/config_files.hpp"
 
+#include "util/environment.hpp"
 #include "util/error.hpp"
 #include "util/fs.hpp"
 #include "util/text.hpp"
 
-#include <cstdlib>
 
 namespace sandbox::cli {
 namespace {
 
 constexpr std::size_t k_max_config = 4 << 20;
 constexpr const char* k_system_config = "/etc/sandbox/config.yaml";
-
-std::string environment(const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? "" : value;
-}
 
 // As the XDG base directory specification has it: a relative path is to be ignored.
 std::string user_config() {

@@ -9,11 +9,11 @@
 #include "cli/stream_writer.hpp"
 #include "cli/verbs.hpp"
 #include "domain/units.hpp"
+#include "util/environment.hpp"
 #include "util/terminal.hpp"
 #include "util/text.hpp"
 
 #include <cstdint>
-#include <cstdlib>
 #include <unistd.h>
 
 namespace sandbox::cli {
@@ -51,8 +51,8 @@ void want_tty(const Invocation& call, channel::ExecRequest& request) {
         throw Error(ErrorCode::usage, "-t with -i needs a terminal on standard input").hint("leave -t out in scripts and CI");
     }
     request.tty = window_size();
-    const char* term = std::getenv("TERM");
-    request.term = term != nullptr && *term != '\0' ? term : "xterm";
+    const std::string term = environment("TERM");
+    request.term = term.empty() ? "xterm" : term;
 }
 
 channel::ExecRequest request_from(const Invocation& call, const domain::Manifest& manifest) {

@@ -2,11 +2,11 @@
 #include "engine/connect.hpp"
 
 #include "engine/podman.hpp"
+#include "util/environment.hpp"
 #include "util/error.hpp"
 #include "util/time.hpp"
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <netdb.h>
@@ -31,9 +31,9 @@ Error unreachable(const Endpoint& endpoint, std::string_view why, std::string hi
 
 // A rootless engine of this user listens somewhere else, and docker finds it by its context only.
 std::string rootless_hint() {
-    const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-    if (runtime == nullptr) return {};
-    const std::string path = std::string(runtime) + "/docker.sock";
+    const std::string runtime = environment("XDG_RUNTIME_DIR");
+    if (runtime.empty()) return {};
+    const std::string path = runtime + "/docker.sock";
     return ::access(path.c_str(), F_OK) == 0 ? "; a rootless engine seems to be at unix://" + path : "";
 }
 

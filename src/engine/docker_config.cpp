@@ -2,11 +2,11 @@
 #include "engine/docker_config.hpp"
 
 #include "engine/docker_config_json.hpp"
+#include "util/environment.hpp"
 #include "util/fs.hpp"
 #include "util/sha256.hpp"
 #include "util/text.hpp"
 
-#include <cstdlib>
 #include <unistd.h>
 
 namespace sandbox::engine {
@@ -22,9 +22,9 @@ Error bad_context(const std::string& why) {
 } // namespace
 
 std::string docker_config_directory() {
-    if (const char* directory = std::getenv("DOCKER_CONFIG"); directory != nullptr && *directory != '\0') return directory;
-    const char* home = std::getenv("HOME");
-    return home == nullptr || *home == '\0' ? "" : std::string(home) + "/.docker";
+    if (std::string directory = environment("DOCKER_CONFIG"); !directory.empty()) return directory;
+    const std::string home = environment("HOME");
+    return home.empty() ? "" : home + "/.docker";
 }
 
 Json read_docker_config() {

@@ -3,11 +3,11 @@
 
 #include "engine/docker_config.hpp"
 #include "engine/podman.hpp"
+#include "util/environment.hpp"
 #include "util/error.hpp"
 #include "util/text.hpp"
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <unistd.h>
 
@@ -16,11 +16,6 @@ namespace {
 
 constexpr std::string_view k_default_socket = "/var/run/docker.sock";
 constexpr std::string_view k_default_tls_url = "tcp://localhost:2376";
-
-std::string environment(const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? "" : value;
-}
 
 // As docker: any value asks for it, "0" too.
 bool wants_tls() {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/podman.hpp"
 
+#include "util/environment.hpp"
 #include "util/error.hpp"
 #include "util/fs.hpp"
 #include "util/process.hpp"
 #include "util/text.hpp"
 #include "util/time.hpp"
 
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <sys/socket.h>
@@ -22,11 +22,6 @@ using Clock = std::chrono::steady_clock;
 
 // Without a connection for so many seconds the service ends. Long enough that a script's next call finds it running.
 constexpr std::string_view k_idle_seconds = "--time=10";
-
-std::string environment(const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? "" : value;
-}
 
 bool is_installed() {
     const std::string path = environment("PATH");

@@ -2,13 +2,13 @@
 #include "state/directory.hpp"
 
 #include "state/store.hpp"
+#include "util/environment.hpp"
 #include "util/error.hpp"
 #include "util/fs.hpp"
 #include "util/text.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,12 +35,6 @@ void check_directory(const std::string& directory, const struct stat& info) {
     if ((info.st_mode & 077) == 0) return;
     if (!looks_like_ours(directory)) throw denied("state directory " + directory + " is open to other users and holds other files");
     if (::chmod(directory.c_str(), k_private) != 0) throw errno_error("cannot close " + directory + " to other users");
-}
-
-std::optional<std::string> environment(const char* name) {
-    const char* value = std::getenv(name);
-    if (value == nullptr || *value == '\0') return std::nullopt;
-    return value;
 }
 
 std::string absolute(const std::string& path) {
@@ -78,17 +72,17 @@ void check_id_is_file_name(std::string_view id) {
 std::string standard_state_directory() {
     if (::geteuid() == 0) return "/var/lib/sandbox";
     // The XDG base directory specification has relative values ignored.
-    const auto xdg = environment("XDG_STATE_HOME");
-    if (xdg && xdg->front() == '/') return absolute(*xdg + "/sandbox");
-    const auto home = environment("HOME");
-    if (home && home->front() == '/') return absolute(*home + "/.local/state/sandbox");
+    const std::string xdg = environment("XDG_STATE_HOME");
+    if (xdg.starts_with('/')) return absolute(xdg + "/sandbox");
+    const std::string home = environment("HOME");
+    if (home.starts_with('/')) return absolute(home + "/.local/state/sandbox");
     return {};
 }
 
 std::string default_state_directory(const std::optional<std::string>& flag) {
     if (flag && flag->empty()) throw Error(ErrorCode::usage, "--state-dir is empty");
     if (flag) return absolute(*flag);
-    if (const auto variable = environment("SANDBOX_STATE_DIR")) return absolute(*variable);
+    if (const std::string variable = environment("SANDBOX_STATE_DIR"); !variable.empty()) return absolute(variable);
     if (auto standard = standard_state_directory(); !standard.empty()) return standard;
     throw Error(ErrorCode::usage, "no place for the state: HOME is not set").hint("give --state-dir or set SANDBOX_STATE_DIR");
 }
