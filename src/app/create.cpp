@@ -15,9 +15,12 @@
 #include "domain/labels.hpp"
 #include "domain/names.hpp"
 #include "util/random.hpp"
+#include "util/text.hpp"
 #include "util/time.hpp"
 
+#include <algorithm>
 #include <fcntl.h>
+#include <iterator>
 
 namespace sandbox::app {
 namespace {
@@ -50,6 +53,7 @@ class Creation {
     void make_ephemeral_workspace();
     void make_workspace();
     void make_container();
+    void note_limits(std::vector<std::string> warnings);
     bool uses_socket() const;
     void greet();
     void require_running();
@@ -199,14 +203,29 @@ void Creation::make_container() {
         parts.channel_directory.clear();
         m_row.container_id = m_engine.create_container(container_spec(parts));
     }
-    for (auto& warning : m_engine.last_warnings()) m_notes.push_back(std::move(warning));
+    note_limits(m_engine.last_warnings());
     m_row.channel = m_listener ? state::ChannelKind::socket : state::ChannelKind::bridge;
     m_store.update(m_row);
     if (!m_row.workspace_id.empty()) check_lease(m_store, m_engine, m_row);
     // Once more, now that the container keeps it from being pruned: what is in it is about to be run.
     ensure_agent_volume(m_context, m_engine, m_info, m_manifest.image);
     m_interrupt.check();
-    m_engine.start_container(m_row.container_id);
+    try {
+        m_engine.start_container(m_row.container_id);
+    } catch (Error& error) {
+        if (error.message().find(std::string(k_agent_path) + ": permission denied") == std::string::npos) throw;
+        throw error.hint("the session's user may not pass the image's root directory: its mode should be 0755 in the archive it was imported from");
+    }
+}
+
+// A rootless engine on cgroup v1 takes limits, shows them, applies none, and warns of nothing.
+void Creation::note_limits(std::vector<std::string> warnings) {
+    std::vector<std::string> ignored;
+    if (m_info.memory_limit == false) ignored.emplace_back("memory");
+    if (m_info.cpu_quota == false) ignored.emplace_back("CPU time");
+    if (m_info.pids_limit == false) ignored.emplace_back("processes");
+    if (warnings.empty() && !ignored.empty()) warnings.push_back("this engine holds no limit of " + join(ignored, ", ") + "; sandbox doctor tells why");
+    std::ranges::move(warnings, std::back_inserter(m_notes));
 }
 
 void Creation::require_running() {

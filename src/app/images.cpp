@@ -52,6 +52,12 @@ void write_text(const fs::path& path, std::string_view text) {
     file.publish();
 }
 
+// Whatever the caller's umask.
+void make_directory(const fs::path& path, mode_t mode) {
+    fs::create_directory(path);
+    if (::chmod(path.c_str(), mode) != 0) throw errno_error("cannot set the mode of " + path.string());
+}
+
 void link_applets(const std::string& busybox, const fs::path& bin) {
     const auto listed = run_capture({busybox, "--list"}, "");
     for (const auto& applet : split(listed.out, '\n')) {
@@ -63,13 +69,11 @@ void link_applets(const std::string& busybox, const fs::path& bin) {
 void lay_out_busybox(const std::string& root) {
     const std::string busybox = find_static_busybox();
     const fs::path base(root);
-    for (const char* directory : {"bin", "etc", "root", "home", "usr/bin", "var", "proc", "sys", "dev"}) {
-        fs::create_directories(base / directory);
+    // The root itself too: a storage driver may take its mode from the archive.
+    for (const char* directory : {"", "bin", "etc", "root", "home", "usr", "usr/bin", "var", "proc", "sys", "dev"}) {
+        make_directory(base / directory, 0755);
     }
-    for (const char* directory : {"tmp", "var/tmp"}) {
-        fs::create_directories(base / directory);
-        if (::chmod((base / directory).c_str(), 01777) != 0) throw errno_error("cannot set the mode of /tmp");
-    }
+    for (const char* directory : {"tmp", "var/tmp"}) make_directory(base / directory, 01777);
     fs::copy_file(busybox, base / "bin/busybox");
     fs::permissions(base / "bin/busybox", fs::perms(0755));
     link_applets(busybox, base / "bin");

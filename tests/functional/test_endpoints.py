@@ -12,6 +12,7 @@ import pytest
 
 import runner
 from podman_service import PodmanService
+from rootless_engine import RootlessEngine
 
 # What decides in the environment, away: each test says what there is.
 NO_ENGINE = {name: None for name in ("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH",
@@ -36,6 +37,12 @@ class Cell(runner.Sandbox):
 
     def __exit__(self, *_):
         runner.stop(self._holder)
+
+
+def as_user(name):
+    """The start of a command line: by this user, and with no capability."""
+    user = pwd.getpwnam(name)
+    return ["setpriv", "--reuid", str(user.pw_uid), "--regid", str(user.pw_gid), "--inh-caps=-all", "--bounding-set=-all"]
 
 
 # The docker CLI itself makes the context, so that its format is docker's.
@@ -67,6 +74,56 @@ def test_a_rootless_socket_where_the_default_one_is_absent(private_engine, tmp_p
         (runtime / "docker.sock").unlink()
         error = sandbox.fails_json(5, "create", "--image", runner.BASE)
         assert "unix:///var/run/docker.sock: the socket does not exist" in error["message"]
+
+
+class RootlessUser(Cell):
+    """Finds the rootless engine of its user by itself: no DOCKER_HOST, and nothing at the default socket."""
+
+    def __init__(self, engine):
+        super().__init__(engine.home, SANDBOX_NO_PODMAN="1", **engine.environ)
+        self._user, self._program = engine.user, engine.home / "sandbox"
+        shutil.copy(runner.binary(), self._program)
+
+    def argv(self, *args):
+        nsenter = super().argv()[:-1]
+        return [*nsenter, *as_user(self._user), "--clear-groups", "--", str(self._program), *runner.Sandbox.argv(self, *args)[1:]]
+
+
+@pytest.fixture(scope="module")
+def rootless():
+    with RootlessEngine() as engine, RootlessUser(engine) as sandbox:
+        sandbox.run("image", "bootstrap", "--tag", runner.BASE, timeout=120)
+        yield sandbox
+        runner.close(sandbox, engine.api)
+
+
+class TestRootlessDocker:
+    def test_the_main_job(self, rootless):
+        session = rootless.create("--user", "1000:1000")
+        assert rootless.sh(session, "id -u; echo kept >f").text == "1000\n"
+        assert rootless.run("cp", f"{session}:f", "-").out.count(b"kept") == 1
+        assert rootless.run("diff", session).text == "A f\n"
+        rootless.run("exec", "--timeout", "1s", session, "sleep", "100", status=124)
+        assert not any("sleep" in line for line in rootless.processes(session))
+        rootless.destroy(session)
+
+    def test_create_says_which_limits_this_engine_does_not_hold(self, rootless):
+        """On cgroup v1 it takes them, names them in every answer, and applies none."""
+        result = rootless.run("create", "--image", runner.BASE)
+        assert "this engine holds no limit of memory, CPU time, processes" in result.errors
+        rootless.destroy(result.text.strip())
+
+
+    def test_a_root_directory_that_is_closed_to_the_user(self, rootless, tmp_path):
+        """As `tar -C $(mktemp -d) -c .` makes it; what overlay2 hides, other storage drivers show."""
+        root = tmp_path / "root"
+        (root / "bin").mkdir(parents=True)
+        root.chmod(0o700)
+        shutil.copy("/bin/busybox", root / "bin/busybox")
+        archive = subprocess.run(["tar", "-C", root, "-c", "."], check=True, capture_output=True).stdout
+        rootless.run("image", "import", "-", "--tag", "closed:latest", input=archive)
+        error = rootless.fails_json(1, "create", "--image", "closed:latest", "--user", "1000:1000")
+        assert "root directory" in error["hint"] and "0755" in error["hint"]
 
 
 class TestPodmanOnDemand:
@@ -129,11 +186,8 @@ class User(runner.Sandbox):
         self.env.update(HOME=str(home), XDG_CONFIG_HOME=str(home / "config"))
 
     def argv(self, *args):
-        user = pwd.getpwnam("nobody")
         groups = ["--groups", ",".join(map(str, self._groups))] if self._groups else ["--clear-groups"]
-        command = super().argv(*args)
-        return ["setpriv", "--reuid", str(user.pw_uid), "--regid", str(user.pw_gid), *groups, "--inh-caps=-all", "--bounding-set=-all",
-                "--", str(self._home / "sandbox"), *command[1:]]
+        return [*as_user("nobody"), *groups, "--", str(self._home / "sandbox"), *super().argv(*args)[1:]]
 
 
 def test_a_member_of_the_docker_group(engine, base, home, tmp_path):

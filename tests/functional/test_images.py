@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Any image works. Case D: what images carry that gets in the way."""
+import io
+import os
 import subprocess
+import tarfile
 import time
 
 import pytest
@@ -161,3 +164,17 @@ def test_an_archive_of_nothing_takes_no_name(sb, engine, archive):
         assert "mmdebstrap failed" in failed.errors and engine.image("sandbox-test/kept:v1")["Id"] == before
     finally:
         engine.remove_image("sandbox-test/kept:v1")
+
+
+def test_a_bootstrapped_image_is_everybodys_whatever_the_callers_umask(sb, engine):
+    """Not every storage driver gives the root a mode of its own: a user of such an image could not reach the agent."""
+    tag = f"{sb.owner}:umask"
+    child = sb.start("image", "bootstrap", "--tag", tag, preexec_fn=lambda: os.umask(0o077))
+    assert child.wait(timeout=120) == 0, child.stderr.read()
+    try:
+        image = tarfile.open(fileobj=io.BytesIO(engine.call("GET", f"/images/{tag}/get")))
+        (layer,) = [name for name in image.getnames() if name.endswith("layer.tar")]
+        modes = {entry.name: entry.mode for entry in tarfile.open(fileobj=image.extractfile(layer)) if entry.isdir()}
+        assert {name: modes[name] for name in (".", "./bin", "./usr", "./tmp")} == {".": 0o755, "./bin": 0o755, "./usr": 0o755, "./tmp": 0o1777}
+    finally:
+        engine.call("DELETE", f"/images/{tag}", absent=True)
