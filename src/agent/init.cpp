@@ -136,7 +136,7 @@ void Init::accept_from(const Fd& listener, Origin origin) {
         // Nobody inside is meant to reach this socket; a process that did would have a pid here.
         if (origin == Origin::outside && peer != 0) continue;
         Pending pending(std::move(socket), origin, m_is_set_up ? k_max_open_frame : k_max_frame, boot_now_ms() + k_open_deadline_ms);
-        pending.peer = peer;
+        if (origin == Origin::bridge) pending.peer = find_process(peer).value_or(Process{});
         if (!pending.send(encode(hello(pending.nonce)))) continue;
         // The request often came along with the connection.
         m_pending.push_back(std::move(pending));

@@ -40,7 +40,7 @@ class Init {
         Fd control;
         // PID 1's own copy of the connection: a killed worker's client hears of the end only once its orphans are gone.
         Fd connection;
-        pid_t bridge = 0;
+        Process bridge; // pid 0: none; a worker may outlive it
         bool is_done = false; // the client has been served
         bool is_purged = false;
         bool is_dead = false;

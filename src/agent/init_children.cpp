@@ -89,7 +89,8 @@ std::vector<pid_t> Init::agent_pids() const {
     std::vector<pid_t> pids;
     for (const Worker& worker : m_workers) {
         if (worker.pid >= 0) pids.push_back(worker.pid);
-        if (worker.bridge > 0) pids.push_back(worker.bridge);
+        // Once it has ended, its pid may be anybody's: an orphan's, say.
+        if (worker.bridge.pid > 0 && is_there(worker.bridge)) pids.push_back(worker.bridge.pid);
     }
     return pids;
 }
@@ -99,7 +100,7 @@ std::vector<Process> Init::outsiders() const {
     std::vector<pid_t> own = agent_pids();
     own.push_back(::getpid());
     for (const Pending& pending : m_pending) {
-        if (pending.origin == Origin::bridge) own.push_back(pending.peer);
+        if (pending.peer.pid > 0 && is_there(pending.peer)) own.push_back(pending.peer.pid);
     }
     std::vector<Process> all = list_processes();
     std::erase_if(all, [&own](const Process& process) {

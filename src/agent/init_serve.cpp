@@ -130,7 +130,7 @@ void Init::start_worker(Pending& pending, const OpenMessage& open) {
     worker.operation = operation;
     worker.control = std::move(mine);
     worker.connection = std::move(pending.socket);
-    worker.bridge = pending.origin == Origin::bridge ? pending.peer : 0;
+    worker.bridge = pending.peer;
     if (is_activity(operation)) m_deadlines.begin_operation();
 }
 

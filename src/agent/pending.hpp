@@ -6,6 +6,7 @@
 #pragma once
 
 #include "agent/messages.hpp"
+#include "agent/processes.hpp"
 #include "util/fd.hpp"
 
 #include <cstdint>
@@ -32,7 +33,7 @@ struct Pending {
 
     Fd socket;
     Origin origin;
-    pid_t peer = 0; // of a bridge
+    Process peer; // of a bridge
     std::string nonce;
     Decoder decoder;
     std::int64_t deadline;

@@ -115,6 +115,18 @@ std::vector<Process> list_processes() {
     return processes;
 }
 
+std::optional<Process> find_process(pid_t pid) {
+    Process process;
+    const Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!proc || !read_process(proc.get(), std::to_string(pid).c_str(), process)) return std::nullopt;
+    return process;
+}
+
+bool is_there(const Process& process) {
+    const auto now = find_process(process.pid);
+    return now && now->start == process.start;
+}
+
 std::vector<Process> descendants_of(pid_t root, const std::vector<Process>& all, const std::vector<pid_t>& spared) {
     std::vector<Process> found;
     std::vector<pid_t> parents{root};
@@ -137,9 +149,7 @@ bool send_signal(const Process& process, int signal) {
     if (!handle && errno == ENOSYS) return ::kill(process.pid, signal) == 0 || errno != EPERM;
     if (!handle) return errno != EPERM;
     // The descriptor holds whoever has the pid now; only the start time says whether that is still the one meant.
-    Process now;
-    const Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!read_process(proc.get(), std::to_string(process.pid).c_str(), now) || now.start != process.start) return true;
+    if (!is_there(process)) return true;
     return ::syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0) == 0 || errno != EPERM;
 }
 

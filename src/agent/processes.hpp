@@ -39,6 +39,10 @@ class OwnChildren {
 // One pass over /proc. Not a snapshot: processes come and go meanwhile, so whoever needs "all" makes passes until one
 // finds nothing new.
 std::vector<Process> list_processes();
+// The process that has this pid now.
+std::optional<Process> find_process(pid_t pid);
+// Whether it is that very process that has the pid.
+bool is_there(const Process& process);
 // What `all` holds below `root`, its own children and theirs; nothing below (or of) the pids in `spared`.
 std::vector<Process> descendants_of(pid_t root, const std::vector<Process>& all, const std::vector<pid_t>& spared = {});
 std::vector<Process> descendants_of(pid_t root);

@@ -176,6 +176,26 @@ def test_timeout_when_a_supervisor_is_killed(shared, session):
     assert shared.json("exec", session, "sh", "-c", "kill -9 $PPID; sleep 5", status=None)["outcome"] == "aborted"
 
 
+def test_an_orphan_with_the_pid_of_a_bridge_that_ended(sb, engine):
+    """What a killed supervisor leaves is ended, whoever had its pid before."""
+    session = sb.create("--channel", "bridge")
+    init = str(engine.inspect(engine.session(session)["Id"])["State"]["Pid"])
+    # A worker that outlives its client, and with it the bridge: its background child goes on. The bridge is the one that nothing here started.
+    told = sb.sh(session, """sleep 6300 & for p in /proc/[0-9]*; do grep -qs '^PPid:.0$' $p/status && echo ${p#/proc/}; done; true""").text.split()
+    (bridge,) = [pid for pid in told if pid != "1"]
+    wait_until(lambda: not sb.sh(session, f"test -e /proc/{bridge}", status=None).status == 0, 10, "the bridge's end")
+    orphan = f"""read last; while :; do sleep 6301 & [ $! -eq {bridge} ] && break; kill $!; [ $! -gt {bridge} ] && exit 3; done
+        echo up; kill -9 $PPID; sleep 6302"""
+    child = sb.start("exec", "-i", session, "sh", "-c", orphan, stdin=subprocess.PIPE)
+    enter = ["nsenter", "--target", init, "--pid", "sh", "-c", f"echo {int(bridge) - 5} >/proc/sys/kernel/ns_last_pid"]
+    wait_until(lambda: "read last" in "".join(sb.processes(session)), 10, "the shell")
+    subprocess.run(enter, check=True)
+    out, _ = child.communicate(b"go\n", timeout=60)
+    assert out == b"up\n" and child.returncode == 125
+    wait_until(lambda: not [line for line in sb.processes(session) if "sleep 6301" in line or "sleep 6302" in line], 10, "the orphans' end")
+    assert "sleep 6300" in sb.processes(session)
+
+
 @pytest.mark.parametrize("value", ["-1s", "abc", "NaN", "1e99s", "30", ""])
 def test_bad_timeouts_are_usage_errors(shared, session, value):
     """A6. A bare number has no unit: the hint shows one."""

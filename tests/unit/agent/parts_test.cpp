@@ -83,11 +83,15 @@ TEST_CASE("a signal meant for an earlier process does not hit the one that has i
     REQUIRE(found != own.end());
     Process other = *found;
     other.start += 1;
+    CHECK(is_there(*found));
+    CHECK_FALSE(is_there(other));
     send_signal(other, SIGKILL);
     ::usleep(20'000);
     CHECK(::waitpid(child, nullptr, WNOHANG) == 0);
     send_signal(*found, SIGKILL);
     CHECK(::waitpid(child, nullptr, 0) == child);
+    CHECK_FALSE(is_there(*found));
+    CHECK_FALSE(find_process(child));
 }
 
 TEST_CASE("end_all leaves nothing of a tree") {
