@@ -99,21 +99,23 @@ WorkspaceRow require_workspace(const state::Store& store, const std::string& own
 bool open_workspace(Context& context, engine::Client& engine, const std::string& engine_id,
                     const domain::Manifest& manifest, state::SessionRow& row, const WorkspaceCheck& check_reopen, Interrupt& interrupt) {
     state::Store& store = context.store();
-    auto known = store.find_workspace(row.owner, row.workspace_id);
+    const auto known = store.find_workspace(row.owner, row.workspace_id);
     if (known && known->engine_id != engine_id) {
         throw Error(ErrorCode::conflict, "workspace " + quoted(row.workspace_id) + " lives on another engine, " +
                                              known->endpoint)
             .hint("use --engine " + known->endpoint);
     }
-    const bool is_known = known && known->confirmed;
-    if (!is_known && !manifest.workspace.create) {
-        throw Error(ErrorCode::not_found, "workspace " + quoted(row.workspace_id) + " does not exist")
-            .hint("workspace.create is false; set it to true to make a new one");
-    }
     WorkspaceRow workspace = known ? *known : new_workspace(store, engine_id, row);
     row.volume = workspace.volume;
     const auto volume = engine.inspect_volume(workspace.volume);
     if (volume) check_is_ours(store, *volume, workspace);
+    // A row comes before its volume and goes after it, so this one's was lost with the state: what is in it is somebody's data (law 2).
+    if (!known && volume) workspace.confirmed = true;
+    const bool is_known = workspace.confirmed;
+    if (!is_known && !manifest.workspace.create) {
+        throw Error(ErrorCode::not_found, "workspace " + quoted(row.workspace_id) + " does not exist")
+            .hint("workspace.create is false; set it to true to make a new one");
+    }
     if (is_known && !volume) {
         throw Error(ErrorCode::not_found, "the volume of workspace " + quoted(row.workspace_id) + " (" +
                                               workspace.volume + ") is missing from the engine")

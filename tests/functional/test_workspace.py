@@ -7,6 +7,7 @@ import signal
 import time
 
 import pytest
+from fault_proxy import Fail
 from runner import BASE, state_leftovers, wait_until
 
 
@@ -296,3 +297,15 @@ def test_a_failed_first_create_leaves_a_workspace_that_another_used_meanwhile(sb
     assert sb.sh(again, "cat kept").text == "precious\n"
     sb.destroy(again)
     sb.run("workspace", "rm", "-y", "p")
+
+
+def test_a_volume_whose_row_was_lost_is_no_new_one(through, proxy):
+    """Even without a repair: a create that fails must not take it for its own."""
+    session = through.create("--workspace", "w")
+    through.sh(session, "echo kept >f")
+    through.destroy(session)
+    for path in through.state_dir.glob("state.db*"):
+        path.unlink()
+    proxy.rule(Fail(500), method="POST", path="/containers/[^/]+/start", times=1)
+    through.fails(1, "create", "--image", BASE, "--workspace", "w")
+    assert through.run("exec", through.create("--workspace", "w"), "cat", "f").text == "kept\n"
