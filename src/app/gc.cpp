@@ -132,6 +132,7 @@ bool Collector::remove_volume(const GcItem& item) {
 }
 
 bool Collector::remove_unused_workspace(const GcItem& item) {
+    if (item.why == GcItem::Why::half_made) return remove_half_made_workspace(m_context, item.owner, item.id);
     const auto workspace = m_context.store().find_workspace(item.owner, item.id);
     const std::int64_t age = m_policy.workspaces_older_than_ms.value_or(0);
     if (!workspace || workspace->last_used_ms > wall_now_ms() - age) return false;

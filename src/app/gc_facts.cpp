@@ -7,6 +7,7 @@
 #include "util/error.hpp"
 #include "util/time.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -203,8 +204,14 @@ void Gatherer::add_workspace(const state::WorkspaceRow& workspace) {
     fact.volume = workspace.volume;
     fact.last_used_ms = workspace.last_used_ms;
     fact.labels = workspace.labels;
+    fact.half_made = !workspace.confirmed;
+    for (const auto& row : m_rows) {
+        if (!state::is_closed(row.state) && row.owner == workspace.owner && row.workspace_id == workspace.id) fact.users.insert(row.id);
+    }
     for (const auto& container : inventory->containers) {
-        for (const auto& mount : container.mounts) fact.in_use = fact.in_use || mount.name == workspace.volume;
+        if (std::ranges::find(container.mounts, workspace.volume, &engine::MountInfo::name) == container.mounts.end()) continue;
+        fact.in_use = true;
+        fact.users.insert(label(container.labels, domain::k_label_session));
     }
     m_facts.workspaces.push_back(std::move(fact));
 }

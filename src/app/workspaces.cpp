@@ -86,6 +86,12 @@ WorkspaceView view_of(Context& context, const WorkspaceRow& workspace) {
     return view;
 }
 
+// A create has its row before it asks for the workspace's lock.
+bool is_named_by_a_session(const state::Store& store, const WorkspaceRow& workspace) {
+    const auto rows = store.list({.owner = workspace.owner, .labels = {}, .include_closed = false});
+    return std::ranges::find(rows, workspace.id, &state::SessionRow::workspace_id) != rows.end();
+}
+
 WorkspaceRow require_workspace(const state::Store& store, const std::string& owner, std::string_view id) {
     const auto workspace = store.find_workspace(owner, id);
     if (workspace) return *workspace;
@@ -173,6 +179,18 @@ void remove_workspace(Context& context, const std::string& owner, std::string_vi
     }
     remove_workspace_volume(store, engine, workspace);
     store.erase_workspace(owner, id);
+}
+
+bool remove_half_made_workspace(Context& context, const std::string& owner, std::string_view id) {
+    state::Store& store = context.store();
+    const auto lock = store.lock_workspace(owner, id);
+    const auto workspace = store.find_workspace(owner, id);
+    if (!workspace || workspace->confirmed || is_named_by_a_session(store, *workspace)) return false;
+    auto& engine = context.engine_of(workspace->endpoint, workspace->engine_id);
+    if (!engine.list_containers(mounting(workspace->volume)).empty()) return false;
+    remove_workspace_volume(store, engine, *workspace);
+    store.erase_workspace(owner, id);
+    return true;
 }
 
 bool was_used_since(const state::Store& store, const state::SessionRow& row) {

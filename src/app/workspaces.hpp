@@ -40,6 +40,8 @@ std::vector<WorkspaceView> list_workspaces(Context& context, const std::optional
 WorkspaceView inspect_workspace(Context& context, const std::string& owner, std::string_view id);
 // Deletes volume and row for good. Throws busy while a container mounts it, not_found when there is none.
 void remove_workspace(Context& context, const std::string& owner, std::string_view id);
+// The same for one that nobody was given: false when it was by now, or somebody is about to be.
+bool remove_half_made_workspace(Context& context, const std::string& owner, std::string_view id);
 // Whether a session that came after this one has used its workspace, perhaps one that is gone by now. The caller holds the lock.
 bool was_used_since(const state::Store& store, const state::SessionRow& row);
 // Its volume, if that is still the one that was made for it: throws conflict for another of its name. The caller holds the lock.

@@ -99,14 +99,27 @@ bool has_labels(const GcWorkspace& workspace, const std::map<std::string, std::s
     });
 }
 
-void plan_workspaces(const GcFacts& facts, const GcPolicy& policy, std::vector<GcItem>& plan) {
+bool is_unused(const GcWorkspace& workspace, const GcFacts& facts, const GcPolicy& policy) {
+    return policy.workspaces_older_than_ms && !workspace.in_use && is_older_than(facts.now_ms, workspace.last_used_ms, *policy.workspaces_older_than_ms) &&
+           has_labels(workspace, policy.workspace_labels);
+}
+
+// What a create left that died before it was done with the workspace; the session that it was for goes in this same plan, or is gone.
+bool is_abandoned(const GcWorkspace& workspace, const std::set<std::string>& ended_sessions) {
+    return workspace.half_made && std::ranges::includes(ended_sessions, workspace.users);
+}
+
+void plan_workspaces(const GcFacts& facts, const GcPolicy& policy, std::set<std::string> ended_sessions, std::vector<GcItem>& plan) {
     // On another machine the time of last use is as stale as the rest of the copy.
-    if (!policy.workspaces_older_than_ms || !facts.on_its_machine) return;
+    if (!facts.on_its_machine) return;
+    for (const auto& item : plan) {
+        if (item.action == Action::end_session) ended_sessions.insert(item.id);
+    }
     for (const auto& workspace : facts.workspaces) {
-        const bool is_taken = is_in_scope(policy, workspace.owner) && !workspace.in_use &&
-                              is_older_than(facts.now_ms, workspace.last_used_ms, *policy.workspaces_older_than_ms) &&
-                              has_labels(workspace, policy.workspace_labels);
-        if (is_taken) plan.push_back({Action::remove_workspace, Why::unused_workspace, workspace.id, workspace.owner});
+        if (!is_in_scope(policy, workspace.owner)) continue;
+        const bool is_half_made = is_abandoned(workspace, ended_sessions);
+        if (!is_half_made && !is_unused(workspace, facts, policy)) continue;
+        plan.push_back({Action::remove_workspace, is_half_made ? Why::half_made : Why::unused_workspace, workspace.id, workspace.owner});
     }
 }
 
@@ -167,7 +180,7 @@ std::vector<GcItem> plan_gc(const GcFacts& facts, const GcPolicy& policy) {
     plan_sessions(facts, policy, plan);
     const std::set<std::string> ended = plan_containers(facts, policy, plan);
     plan_volumes(facts, policy, ended, plan);
-    plan_workspaces(facts, policy, plan);
+    plan_workspaces(facts, policy, ended, plan);
     plan_tombstones(facts, policy, plan);
     plan_leftovers(facts, policy, ended, plan);
     return plan;

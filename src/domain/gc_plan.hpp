@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,7 +50,7 @@ struct GcObject {
     std::int64_t created_ms = 0; // by the engine's clock; 0: unknown age, leave alone
 };
 
-// A retained persistent workspace.
+// A persistent workspace.
 struct GcWorkspace {
     std::string owner;
     std::string id;
@@ -57,6 +58,8 @@ struct GcWorkspace {
     bool in_use = false;
     std::int64_t last_used_ms = 0; // 0: unknown, leave alone
     std::map<std::string, std::string> labels;
+    bool half_made = false; // nobody has been given it yet
+    std::set<std::string> users = {}; // sessions with an open row that names it, or a container that mounts it
 };
 
 // A directory or lock file below the state directory whose session has no open row.

@@ -7,6 +7,9 @@ import signal
 import subprocess
 import time
 
+import pytest
+
+from fault_proxy import Withhold
 from runner import BASE, leftovers, state_leftovers, stop
 
 ROUNDS = int(os.environ.get("SANDBOX_KILL9_ROUNDS", "200"))
@@ -95,3 +98,41 @@ def test_one_gc_alone_is_enough(sb, engine):
     time.sleep(6)
     sb.run("gc", "--grace", "0s", timeout=120)
     assert leftovers(engine, sb.instance) == [] and sb.sessions() == [] and state_leftovers(sb) == []
+
+
+@pytest.fixture(params=["/volumes/create", "/containers/create", "/containers/[^/]+/start"])
+def half_made(request, through, proxy):
+    """A sandbox whose first create of the workspace `w` was killed right after this call had its effect."""
+    through.destroy(through.create())  # the agent's volume is there
+    call = Withhold()
+    proxy.rule(call, method="POST", path=request.param)
+    child = through.start("create", "--image", BASE, "--workspace", "w")
+    assert call.done.wait(30), request.param
+    stop(child)
+    proxy.reset()
+    assert [row["id"] for row in through.json("workspace", "ls")["workspaces"]] == ["w"]
+    return through
+
+
+def test_a_half_made_workspace_goes_with_one_gc(half_made, engine):
+    (session,) = [row["id"] for row in half_made.sessions()]
+    items = half_made.json("gc")["items"]
+    assert [(item["action"], item["why"], item["id"], item["done"]) for item in items] == [
+        ("end_session", "half_made", session, True), ("remove_workspace", "half_made", "w", True)]
+    assert half_made.json("workspace", "ls")["workspaces"] == []
+    assert leftovers(engine, half_made.instance) == [] and half_made.sessions() == [] and state_leftovers(half_made) == []
+
+
+def test_a_half_made_workspace_whose_session_was_destroyed(half_made, engine):
+    half_made.destroy("--all")
+    half_made.run("gc")
+    assert half_made.json("workspace", "ls")["workspaces"] == [] and leftovers(engine, half_made.instance) == []
+
+
+def test_a_half_made_workspace_that_somebody_was_given_since_is_data(half_made):
+    session = half_made.create("--workspace", "w")
+    half_made.sh(session, "echo kept >f")
+    half_made.run("gc")
+    half_made.destroy(session)
+    half_made.run("gc")
+    assert half_made.run("exec", half_made.create("--workspace", "w"), "cat", "f").text == "kept\n"

@@ -57,6 +57,18 @@ class LoseAnswer:
         connection.forward(lambda data: None)
 
 
+class Withhold:
+    """The engine does what it was asked, by the time that `done` is set, and its answer never comes."""
+
+    def __init__(self):
+        self.done = threading.Event()
+
+    def apply(self, connection):
+        connection.forward(lambda data: None)
+        self.done.set()
+        connection.proxy.ended.wait()
+
+
 class Cut:
     """Relays so many bytes of the answer, then closes."""
 

@@ -287,6 +287,49 @@ TEST_CASE("gc: retained workspaces go only when asked") {
     }
 }
 
+TEST_CASE("gc: a half-made workspace goes with the last session that names it, unasked") {
+    GcFacts facts = at_rest();
+    facts.sessions = {healthy("s1"), healthy("s2")};
+    facts.sessions[0].half_made = true;
+    facts.workspaces = {{"uid:0", "w1", "v1", true, k_now, {}, true, {"s1"}}};
+    const std::string ended = "end_session half_made s1";
+    CHECK(told(facts) == ended + ", remove_workspace half_made w1");
+    SUBCASE("nobody names it any more") {
+        facts.sessions.clear();
+        facts.workspaces[0].users.clear();
+        CHECK(told(facts) == "remove_workspace half_made w1");
+    }
+    SUBCASE("its session is still being made") {
+        facts.sessions[0].locked = true;
+        CHECK(told(facts).empty());
+    }
+    SUBCASE("another session names it too") {
+        facts.workspaces[0].users.insert("s2");
+        CHECK(told(facts) == ended);
+    }
+    SUBCASE("a container without a session mounts it") {
+        facts.workspaces[0].users.insert("");
+        CHECK(told(facts) == ended);
+    }
+    SUBCASE("an orphaned container that mounts it goes before it") {
+        facts.objects = {stray(GcObject::Kind::container, "c1")};
+        facts.workspaces[0].users = {"sgone"};
+        CHECK(told(facts) == ended + ", remove_container orphan c1, remove_workspace half_made w1");
+    }
+    SUBCASE("it was given to somebody") {
+        facts.workspaces[0].half_made = false;
+        CHECK(told(facts) == ended);
+    }
+    SUBCASE("another owner's") {
+        CHECK(told(facts, only_owner("uid:1")).empty());
+    }
+    SUBCASE("on another machine it may be whole by now") {
+        facts.on_its_machine = false;
+        facts.sessions[0].container_running = false;
+        CHECK(told(facts) == ended);
+    }
+}
+
 TEST_CASE("gc: leftovers below the state directory") {
     GcFacts facts = at_rest();
     facts.leftovers = {{"s1", false, k_now - 10 * k_minute}};
