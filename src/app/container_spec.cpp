@@ -2,6 +2,7 @@
 #include "app/container_spec.hpp"
 
 #include "app/agent_volume.hpp"
+#include "app/export_scan.hpp"
 #include "domain/labels.hpp"
 #include "util/time.hpp"
 
@@ -90,6 +91,8 @@ engine::ContainerSpec container_spec(const ContainerParts& parts) {
     spec.hostname = parts.row.name.empty() ? parts.row.id : parts.row.name;
     spec.entrypoint = {k_agent_path, "init"};
     spec.labels = session_labels(parts.row, parts.instance, domain::k_role_session);
+    // Not the command: what a label says to run is never run.
+    if (ExportScan(manifest).is_set()) spec.labels[domain::k_label_scan] = "required";
     spec.mounts.push_back(workspace_mount(parts));
     add_own_mounts(spec, parts);
     add_tmpfs(spec, manifest);

@@ -7,6 +7,7 @@
 #include "app/events.hpp"
 #include "app/helper_container.hpp"
 #include "app/interrupt.hpp"
+#include "app/manifest_recovery.hpp"
 #include "app/network.hpp"
 #include "app/reuse.hpp"
 #include "app/sessions.hpp"
@@ -185,9 +186,7 @@ void Creation::make_workspace() {
 }
 
 void Creation::make_container() {
-    const std::string directory = m_store.session_directory(m_row.id);
-    make_directories(directory, 0700);
-    if (uses_socket()) m_listener.emplace(directory);
+    if (uses_socket()) m_listener.emplace(m_store.session_directory(m_row.id));
     const std::string volume = ensure_agent_volume(m_context, m_engine, m_info, m_manifest.image);
     ContainerParts parts{m_row,     m_manifest, m_store.instance(),
                          volume,    m_listener ? m_listener->mount_directory() : "",
@@ -291,6 +290,7 @@ void Creation::hand_over_workspace() {
 }
 
 void Creation::make() {
+    keep_manifest(m_store.session_directory(m_row.id), m_row.manifest_json);
     make_workspace();
     make_container();
     greet();

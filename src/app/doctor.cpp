@@ -58,7 +58,7 @@ std::vector<Repair> guarded_repair(Context& context, const DoctorOptions& option
         return doctor::repair(context, options);
     } catch (const Error& error) {
         if (error.signal() != 0) throw;
-        return {{"the state is looked at", false, error.message()}};
+        return {{"the state is looked at", false, error.message(), {}}};
     }
 }
 

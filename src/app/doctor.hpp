@@ -43,7 +43,8 @@ std::string_view checklist_state_name(ChecklistItem::State state);
 struct Repair {
     std::string what;
     bool done = false;
-    std::string error; // empty when done
+    std::string error;   // empty when done
+    std::string warning; // what was lost all the same; mostly empty
 };
 
 struct DoctorOptions {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/doctor_checks.hpp"
 #include "app/gc_facts.hpp"
+#include "app/sessions.hpp"
 #include "app/workspaces.hpp"
 #include "domain/gc_plan.hpp"
 #include "domain/labels.hpp"
@@ -32,7 +33,12 @@ std::string counts_text(const std::map<std::string, std::size_t>& counts) {
 
 bool lives(const engine::ContainerInfo& container) { return container.running || container.paused; }
 
-// Running containers and persistent workspaces with our label and no row: what a lost state.db leaves.
+bool is_kept(engine::Client& engine, const engine::ContainerInfo& listed) {
+    const auto container = engine.inspect_container(listed.id);
+    return container && is_kept_stopped(*container);
+}
+
+// Containers that run or are kept stopped, and persistent workspaces, with our label and no row: what a lost state.db leaves.
 void check_lost_rows(Examination& examination, Findings& findings) {
     if (examination.engine == nullptr) return;
     engine::Filter filter;
@@ -41,7 +47,8 @@ void check_lost_rows(Examination& examination, Findings& findings) {
     for (const auto& container : examination.engine->list_containers(filter)) {
         const std::string session = label(container.labels, domain::k_label_session);
         const bool is_session = label(container.labels, domain::k_label_role) == domain::k_role_session;
-        if (is_session && lives(container) && !session.empty() && !examination.store->find(session)) lost.push_back("session " + printable(session));
+        if (!is_session || session.empty() || examination.store->find(session)) continue;
+        if (lives(container) || is_kept(*examination.engine, container)) lost.push_back("session " + printable(session));
     }
     for (const auto& volume : examination.engine->list_volumes(filter)) {
         const std::string id = label(volume.labels, domain::k_label_workspace);

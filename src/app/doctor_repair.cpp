@@ -3,6 +3,8 @@
 // deletes nothing.
 #include "app/agent_volume.hpp"
 #include "app/doctor_checks.hpp"
+#include "app/manifest_recovery.hpp"
+#include "app/sessions.hpp"
 #include "domain/labels.hpp"
 #include "domain/names.hpp"
 #include "util/error.hpp"
@@ -18,15 +20,6 @@ namespace {
 
 using domain::label;
 
-std::map<std::string, std::string> user_labels(const engine::Labels& labels) {
-    std::map<std::string, std::string> found;
-    const std::string prefix = domain::k_label_user_prefix;
-    for (const auto& [key, value] : labels) {
-        if (key.starts_with(prefix)) found.emplace(key.substr(prefix.size()), value);
-    }
-    return found;
-}
-
 // Labels are whatever somebody who may use the engine wrote there: they pass the rules of what was typed.
 bool are_names_valid(const engine::Labels& labels) {
     try {
@@ -39,40 +32,6 @@ bool are_names_valid(const engine::Labels& labels) {
     } catch (const Error&) {
         return false;
     }
-}
-
-std::uint64_t tmpfs_size(const std::string& options) {
-    for (const auto& option : split(options, ',')) {
-        if (option.starts_with("size=")) return std::strtoull(option.c_str() + 5, nullptr, 10);
-    }
-    return 0;
-}
-
-bool has(const std::vector<std::string>& options, std::string_view prefix) {
-    return std::ranges::any_of(options, [&](const std::string& option) { return option.starts_with(prefix); });
-}
-
-// As much of the manifest as the engine still holds the container to. Environment, files and time-outs are not told there.
-domain::Manifest manifest_from(const engine::ContainerInfo& container) {
-    const auto& settings = container.settings;
-    domain::Manifest manifest;
-    manifest.name = label(container.labels, domain::k_label_name);
-    manifest.image = container.image;
-    if (!settings.workdir.empty()) manifest.workdir = settings.workdir;
-    manifest.user = container.user;
-    manifest.labels = user_labels(container.labels);
-    manifest.limits.memory = settings.memory;
-    manifest.limits.cpus = settings.cpus;
-    manifest.limits.pids = static_cast<std::uint32_t>(std::max<std::int64_t>(0, settings.pids));
-    manifest.network = settings.network == "none" ? domain::NetworkMode::none : domain::NetworkMode::bridge;
-    for (const auto& [inside, outside] : container.ports) manifest.publish.push_back(inside);
-    for (const auto& [path, options] : settings.tmpfs) manifest.tmpfs[path] = tmpfs_size(options);
-    manifest.security.readonly_rootfs = settings.readonly_rootfs;
-    manifest.security.no_new_privileges = has(settings.security_opt, "no-new-privileges");
-    manifest.security.drop_capabilities = settings.cap_drop;
-    manifest.security.add_capabilities = settings.cap_add;
-    if (has(settings.security_opt, "seccomp=unconfined")) manifest.security.seccomp = "unconfined";
-    return manifest;
 }
 
 class Repairer {
@@ -89,7 +48,8 @@ class Repairer {
     void rebuild();
     void rebuild_workspace(const engine::VolumeInfo& volume);
     void rebuild_session(engine::Client& engine, const engine::ContainerInfo& listed);
-    state::SessionRow row_from(const engine::ContainerInfo& container) const;
+    state::SessionRow row_from(const engine::ContainerInfo& container, domain::Manifest manifest) const;
+    void find_workspace(const engine::ContainerInfo& container, const std::string& workdir, state::SessionRow& row, domain::Workspace& workspace) const;
 
     Context& m_context;
     const DoctorOptions& m_options;
@@ -102,10 +62,10 @@ class Repairer {
 // Each stands alone: one that fails is told, and the others go on.
 template <typename Work> void Repairer::attempt(const std::string& what, Work work) {
     try {
-        if (work()) m_done.push_back({what, true, {}});
+        if (work()) m_done.push_back({what, true, {}, {}});
     } catch (const Error& error) {
         if (error.signal() != 0) throw;
-        m_done.push_back({what, false, error.message()});
+        m_done.push_back({what, false, error.message(), {}});
     }
 }
 
@@ -161,58 +121,66 @@ void Repairer::rebuild_workspace(const engine::VolumeInfo& volume) {
     });
 }
 
-state::SessionRow Repairer::row_from(const engine::ContainerInfo& container) const {
-    const auto manifest = manifest_from(container);
+// The workspace that a container mounts, by the rows that its volume's labels gave.
+void Repairer::find_workspace(const engine::ContainerInfo& container, const std::string& workdir, state::SessionRow& row,
+                              domain::Workspace& workspace) const {
+    const auto mount = std::ranges::find(container.mounts, workdir, &engine::MountInfo::target);
+    if (mount == container.mounts.end()) return;
+    const auto workspaces = m_store->list_workspaces(row.owner);
+    const auto held = std::ranges::find(workspaces, mount->name, &state::WorkspaceRow::volume);
+    if (held == workspaces.end()) return;
+    row.volume = held->volume;
+    row.workspace_id = held->id;
+    row.exclusive = container.name == held->volume;
+    workspace.mode = domain::WorkspaceMode::persistent;
+    workspace.id = held->id;
+    workspace.shared = !row.exclusive;
+    workspace.readonly = !mount->read_write;
+}
+
+state::SessionRow Repairer::row_from(const engine::ContainerInfo& container, domain::Manifest manifest) const {
     state::SessionRow row;
     row.id = label(container.labels, domain::k_label_session);
-    row.name = manifest.name;
+    row.name = label(container.labels, domain::k_label_name);
     row.owner = label(container.labels, domain::k_label_owner);
-    row.state = state::SessionState::running;
+    row.state = container.running ? state::SessionState::running : state::SessionState::stopped;
     row.endpoint = m_endpoint;
     row.engine_id = m_engine_id;
     row.container_name = container.name;
     row.container_id = container.id;
-    row.image = container.image;
-    row.labels = manifest.labels;
+    row.image = manifest.image;
+    row.labels = user_labels(container.labels);
     row.boot_id = boot_id();
     row.created_ms = parse_rfc3339(label(container.labels, domain::k_label_created)).value_or(parse_rfc3339(container.created_at).value_or(wall_now_ms()));
     row.expires_ms = parse_rfc3339(label(container.labels, domain::k_label_expires)).value_or(0);
     if (row.expires_ms > 0) row.expires_boot_ms = boot_now_ms() + (row.expires_ms - wall_now_ms());
-    auto kept = manifest;
-    for (const auto& mount : container.mounts) {
-        if (mount.target == k_channel_mount) row.channel = state::ChannelKind::socket;
-        if (mount.target != manifest.workdir) continue;
-        const auto workspaces = m_store->list_workspaces(row.owner);
-        const auto held = std::ranges::find(workspaces, mount.name, &state::WorkspaceRow::volume);
-        if (held == workspaces.end()) continue;
-        row.volume = held->volume;
-        row.workspace_id = held->id;
-        row.exclusive = container.name == held->volume;
-        kept.workspace.mode = domain::WorkspaceMode::persistent;
-        kept.workspace.id = held->id;
-        kept.workspace.shared = !row.exclusive;
-        kept.workspace.readonly = !mount.read_write;
-    }
+    row.idle_timeout_ms = manifest.lifecycle.idle_timeout.count();
     // The agent's answer on its socket tells whether that still serves; a container without the mount never had one.
     const bool has_socket = ::access((m_store->session_directory(row.id) + "/agent.sock").c_str(), F_OK) == 0;
-    if (!has_socket) row.channel = state::ChannelKind::bridge;
-    row.manifest_json = domain::to_canonical_json(kept);
-    row.manifest_digest = domain::manifest_digest(kept);
+    const bool is_mounted = std::ranges::find(container.mounts, k_channel_mount, &engine::MountInfo::target) != container.mounts.end();
+    row.channel = has_socket && is_mounted ? state::ChannelKind::socket : state::ChannelKind::bridge;
+    find_workspace(container, manifest.workdir, row, manifest.workspace);
+    row.manifest_json = domain::to_canonical_json(manifest);
+    row.manifest_digest = domain::manifest_digest(manifest);
     return row;
 }
 
 void Repairer::rebuild_session(engine::Client& engine, const engine::ContainerInfo& listed) {
     const std::string id = label(listed.labels, domain::k_label_session);
     if (!domain::is_session_id(id) || !are_names_valid(listed.labels)) return;
+    std::string loss;
     attempt("session " + id + " is known again", [&] {
         const auto lock = m_store->try_lock_session(id);
         // A closed row is an end that somebody has begun.
         if (!lock || m_store->find(id)) return false;
         const auto container = engine.inspect_container(listed.id);
-        if (!container || !container->running) return false;
-        m_store->insert(row_from(*container));
+        if (!container || !(container->running || is_kept_stopped(*container))) return false;
+        auto recovered = recover_manifest(m_store->session_directory(id), *container);
+        loss = std::move(recovered.loss);
+        m_store->insert(row_from(*container, std::move(recovered.manifest)));
         return true;
     });
+    if (!loss.empty() && m_done.back().done) m_done.back().warning = loss;
 }
 
 void Repairer::rebuild() {
@@ -224,9 +192,7 @@ void Repairer::rebuild() {
         filter.labels = {{domain::k_label_instance, m_store->instance()}};
         for (const auto& volume : engine.list_volumes(filter)) rebuild_workspace(volume);
         filter.labels[domain::k_label_role] = domain::k_role_session;
-        for (const auto& container : engine.list_containers(filter)) {
-            if (container.running || container.paused) rebuild_session(engine, container);
-        }
+        for (const auto& container : engine.list_containers(filter)) rebuild_session(engine, container);
         return false;
     });
 }

@@ -19,6 +19,8 @@ namespace {
 
 constexpr Milliseconds k_glance{50};
 constexpr std::size_t k_max_said = 500;
+// Stands for a command that nobody knows any more; no program is of this name.
+constexpr const char* k_lost = "/lost with the session's manifest";
 
 // Runs the command for one file after the other. (sandbox::quoted is said in full: the JSON library brings in std::quoted.)
 class Scanner {
@@ -87,6 +89,8 @@ class ScanWalk final : public TreeWalk {
 
 } // namespace
 
+std::string lost_scan_json() { return nlohmann::json{{"export", {{"scan", {k_lost}}}}}.dump(); }
+
 ExportScan::ExportScan(const domain::Manifest& manifest) {
     if (manifest.extensions_json.find("\"scan\"") == std::string::npos) return; // the usual case needs no parser
     const auto extensions = nlohmann::json::parse(manifest.extensions_json);
@@ -96,6 +100,10 @@ ExportScan::ExportScan(const domain::Manifest& manifest) {
 
 std::function<void(int, const std::string&)> ExportScan::inspector(std::function<void()> check) const {
     return [command = m_command, check = std::move(check)](int directory, const std::string& name) {
+        if (command.front() == k_lost) {
+            throw Error(ErrorCode::denied, "the session's export.scan was lost with its manifest, so no file leaves the session")
+                .hint("a new session, with its scan, may open a persistent workspace; docker cp asks no scan");
+        }
         Scanner scanner(command, check);
         struct stat info {};
         if (::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) throw errno_error("cannot look at the copy");

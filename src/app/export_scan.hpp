@@ -13,6 +13,9 @@
 
 namespace sandbox::app {
 
+// The extensions of a manifest whose scan was lost: nothing passes it.
+std::string lost_scan_json();
+
 class ExportScan {
   public:
     explicit ExportScan(const domain::Manifest& manifest);

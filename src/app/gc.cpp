@@ -28,18 +28,20 @@ Ending ending_for(GcItem::Why why) {
     }
 }
 
-bool container_runs(Context& context, const SessionRow& row) {
-    if (row.container_id.empty()) return false;
+bool has_ended(Context& context, const SessionRow& row) {
+    if (row.state != SessionState::running && row.state != SessionState::stopped && row.state != SessionState::lost) return false;
+    if (row.container_id.empty()) return true;
     const auto container = context.engine_of(row.endpoint, row.engine_id).inspect_container(row.container_id);
-    return container && (container->running || container->paused);
+    if (!container) return true;
+    // One that its row calls stopped is kept.
+    return row.state != SessionState::stopped && !container->running && !container->paused;
 }
 
 // Whether the reason that the plan saw still holds, now that the lock is ours.
 bool is_still_due(Context& context, const SessionRow& row, GcItem::Why why) {
     switch (why) {
     case GcItem::Why::expired: return row.expires_ms > 0 && row.expires_ms <= wall_now_ms();
-    case GcItem::Why::dead:
-        return (row.state == SessionState::running || row.state == SessionState::lost) && !container_runs(context, row);
+    case GcItem::Why::dead: return has_ended(context, row);
     case GcItem::Why::half_made: return row.state == SessionState::creating;
     default: return !state::is_closed(row.state);
     }

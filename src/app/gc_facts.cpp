@@ -2,6 +2,7 @@
 #include "app/gc_facts.hpp"
 
 #include "app/agent_volume.hpp"
+#include "app/sessions.hpp"
 #include "domain/labels.hpp"
 #include "domain/manifest.hpp"
 #include "util/error.hpp"
@@ -27,6 +28,7 @@ using state::SessionState;
 struct Inventory {
     std::vector<engine::ContainerInfo> containers;
     std::vector<engine::VolumeInfo> volumes;
+    std::set<std::string> kept_stopped; // ids of containers without an open row
     std::string agent_volume;
     std::int64_t clock_ahead_ms = 0; // the engine's clock against ours
 };
@@ -36,7 +38,7 @@ Inventory take_inventory(Context& context, engine::Client& engine) {
     const std::int64_t now = wall_now_ms();
     engine::Filter filter;
     filter.labels = {{domain::k_label_instance, context.store().instance()}};
-    Inventory inventory{engine.list_containers(filter), engine.list_volumes(filter), {}, 0};
+    Inventory inventory{engine.list_containers(filter), engine.list_volumes(filter), {}, {}, 0};
     inventory.clock_ahead_ms = parse_rfc3339(info.system_time).value_or(now) - now;
     try {
         inventory.agent_volume = agent_volume_name(info.architecture);
@@ -104,6 +106,12 @@ void Gatherer::visit(const EngineKey& key, engine::Client& engine) {
     auto [slot, is_new] = m_engines.try_emplace(key);
     if (!is_new) return;
     slot->second = take_inventory(m_context, engine);
+    for (const auto& container : slot->second->containers) {
+        // Only an inspect tells, and only of what would be an orphan does it matter.
+        if (container.running || label(container.labels, domain::k_label_role) != domain::k_role_session || is_open(label(container.labels, domain::k_label_session))) continue;
+        const auto now = engine.inspect_container(container.id);
+        if (now && is_kept_stopped(*now)) slot->second->kept_stopped.insert(container.id);
+    }
     add_objects(key, *slot->second);
 }
 
@@ -185,6 +193,7 @@ void Gatherer::add_objects(const EngineKey& key, const Inventory& inventory) {
     for (const auto& container : inventory.containers) {
         auto object = object_of(GcObject::Kind::container, container.id, container.labels, container.created_at);
         object.running = container.running || container.paused;
+        object.kept_stopped = inventory.kept_stopped.contains(container.id);
         m_facts.objects.push_back(std::move(object));
     }
     for (const auto& volume : inventory.volumes) {

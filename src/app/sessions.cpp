@@ -112,6 +112,10 @@ void explain_unreachable(Context& context, const state::SessionRow& row, const E
     throw Error(ErrorCode::session_unreachable, who + " runs but its agent does not answer: " + cause.message());
 }
 
+bool is_kept_stopped(const engine::ContainerInfo& container) {
+    return (container.status == "exited" || container.status == "dead") && !container.settings.auto_remove;
+}
+
 engine::Filter session_filter(const state::Store& store, std::string_view session_id) {
     engine::Filter filter;
     filter.labels = {{domain::k_label_instance, store.instance()},

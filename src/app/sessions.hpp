@@ -31,6 +31,9 @@ channel::Link bridge_link(const std::string& session_directory, const state::Ses
 // session_unreachable otherwise.
 [[noreturn]] void explain_unreachable(Context& context, const state::SessionRow& row, const Error& cause);
 
+// Whether an inspected container has stopped and the engine was told to keep it then (lifecycle.autoDestroy: false).
+bool is_kept_stopped(const engine::ContainerInfo& container);
+
 // The engine objects of one session, whatever its row knows of them.
 engine::Filter session_filter(const state::Store& store, std::string_view session_id);
 

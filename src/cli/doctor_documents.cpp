@@ -29,7 +29,10 @@ Json finding_of(const app::Finding& finding) {
 std::string doctor_document(const app::DoctorReport& report) {
     Json document{{"healthy", report.is_healthy()}, {"repairs", Json::array()}, {"findings", Json::array()}, {"checklist", Json::array()}};
     for (const auto& repair : report.repairs) {
-        document["repairs"].push_back({{"what", text(repair.what)}, {"done", repair.done}, {"error", text_or_null(repair.error)}});
+        document["repairs"].push_back({{"what", text(repair.what)},
+                                       {"done", repair.done},
+                                       {"error", text_or_null(repair.error)},
+                                       {"warning", text_or_null(repair.warning)}});
     }
     for (const auto& finding : report.findings) document["findings"].push_back(finding_of(finding));
     for (const auto& item : report.checklist) {

@@ -41,12 +41,16 @@ std::string finding_text(const app::Finding& finding) {
     return text;
 }
 
+std::string repair_text(const app::Repair& repair) {
+    std::string text = paragraph(padded(repair.done ? "  done" : "  failed", k_mark), repair.what + (repair.done ? "" : ": " + repair.error));
+    if (!repair.warning.empty()) text += paragraph(std::string(k_mark, ' ') + "- ", repair.warning);
+    return text;
+}
+
 std::string repairs_text(const app::DoctorReport& report) {
     if (report.repairs.empty()) return {};
     std::string text = "repaired\n";
-    for (const auto& repair : report.repairs) {
-        text += paragraph(padded(repair.done ? "  done" : "  failed", k_mark), repair.what + (repair.done ? "" : ": " + repair.error));
-    }
+    for (const auto& repair : report.repairs) text += repair_text(repair);
     return text + "\n";
 }
 
@@ -76,6 +80,9 @@ std::string doctor_text(const app::DoctorReport& report) {
 
 std::string complaints_text(const app::DoctorReport& report) {
     std::string text;
+    for (const auto& repair : report.repairs) {
+        if (!repair.done || !repair.warning.empty()) text += repair_text(repair);
+    }
     for (const auto& finding : report.findings) {
         using enum app::FindingStatus;
         if (finding.status == problem || finding.status == warning) text += finding_text(finding);

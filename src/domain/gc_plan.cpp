@@ -53,8 +53,9 @@ bool is_known_role(const GcObject& object) {
 }
 
 // A session without a row that still has time to live: its row may be lost with the state (law 2 calls that a repair, no
-// licence to delete), and its own agent ends it in time (law 9).
+// licence to delete). Its own agent ends it in time (law 9); one that is kept stopped has nobody who would, so its time must be known.
 bool lives_by_itself(const GcObject& object, const GcFacts& facts) {
+    if (object.kept_stopped && object.expires_ms > facts.now_ms) return true;
     return object.running && (object.expires_ms == 0 || object.expires_ms > facts.now_ms);
 }
 

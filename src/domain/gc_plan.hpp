@@ -46,6 +46,7 @@ struct GcObject {
     bool in_use = false;   // volume: a container mounts it
     bool current_agent = false; // agent volume of this version
     bool running = false;       // a container that runs or is paused
+    bool kept_stopped = false;  // a session's container that has stopped and was to be kept until its TTL
     std::int64_t expires_ms = 0; // its label: when the agent in it ends it; 0: unknown
     std::int64_t created_ms = 0; // by the engine's clock; 0: unknown age, leave alone
 };

@@ -15,6 +15,7 @@ inline constexpr const char* k_label_workspace = "sandbox.workspace"; // persist
 inline constexpr const char* k_label_expires = "sandbox.expires";     // RFC 3339; the first value, the row has the current one; or:
 inline constexpr const char* k_expires_never = "never"; // kept until somebody removes it
 inline constexpr const char* k_label_created = "sandbox.created";     // RFC 3339
+inline constexpr const char* k_label_scan = "sandbox.scan";           // "required" where the manifest has an export.scan
 inline constexpr const char* k_label_name = "sandbox.name";
 inline constexpr const char* k_label_user_prefix = "sandbox.label.";
 

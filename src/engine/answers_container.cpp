@@ -65,6 +65,7 @@ ContainerSettings settings_of(const Json& config, const Json& host) {
     settings.pids = number(host, "PidsLimit");
     settings.readonly_rootfs = flag(host, "ReadonlyRootfs");
     settings.privileged = flag(host, "Privileged");
+    settings.auto_remove = flag(host, "AutoRemove");
     settings.cap_add = texts(host, "CapAdd");
     settings.cap_drop = texts(host, "CapDrop");
     settings.security_opt = texts(host, "SecurityOpt");

@@ -132,6 +132,7 @@ struct ContainerSettings {
     std::int64_t pids = 0;        // 0 and below: no limit
     bool readonly_rootfs = false;
     bool privileged = false;
+    bool auto_remove = false;
     std::vector<std::string> cap_add;
     std::vector<std::string> cap_drop;
     std::vector<std::string> security_opt;

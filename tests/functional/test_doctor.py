@@ -247,7 +247,7 @@ def test_a_state_of_another_machine(sb):
     found, _ = doctor(sb, status=1)
     assert "--repair" in found["state_machine"]["fix"] and found["trial_session"]["status"] == "unknown"
     _, document = doctor(sb, "--repair")
-    assert document["repairs"] == [{"what": "the state is this machine's from now on", "done": True, "error": None}]
+    assert document["repairs"] == [{"what": "the state is this machine's from now on", "done": True, "error": None, "warning": None}]
     assert sb.instance == instance and doctor(sb, "--quick")[0]["state_machine"]["status"] == "ok"
     assert sb.run("exec", "web", "echo", "alive").text == "alive\n" and sb.sessions()[0]["id"] == session
     assert doctor(sb, "--quick", "--repair")[1]["repairs"] == []
@@ -275,14 +275,92 @@ def test_a_lost_database_comes_back_from_the_labels(sb, engine, channel):
         f'workspace "project-42" of {sb.owner} is known again', f"session {session} is known again", f"session {plain} is known again"}
     after = sb.json("inspect", "web")
     for key in ("id", "name", "owner", "state", "image", "labels", "workspace", "expiresAt", "createdAt", "container", "volume", "engine", "channel"):
-        assert after[key] == before[key] or (key == "image" and engine.is_podman and after[key] == f"docker.io/{before[key]}"), key
-    assert after["manifest"]["limits"]["memory"] == before["manifest"]["limits"]["memory"]
+        assert after[key] == before[key], key
+    assert after["manifest"] == before["manifest"] and {one["warning"] for one in document["repairs"]} == {None}
     assert sb.run("exec", "web", "cat", "f").text == "kept\n"
     assert {row["id"] for row in sb.sessions("--all-owners")} == {session, plain}
     assert not any(one["differs"] for one in aspects(sb, "web").values())
     assert sb.fails_json(4, "create", "--image", BASE, "--workspace", "project-42")["code"] in ("exists", "busy")
     sb.destroy("web")
     assert sb.json("workspace", "inspect", "project-42")["exists"] is True
+
+
+def test_the_manifest_outlives_its_row(through, proxy, tmp_path):
+    """References as references; before anything is made; gone with the session."""
+    call = Mute()
+    proxy.rule(call, method="POST", path="/(volumes|containers)/create")
+    child = through.start("create", "--image", BASE, "-e", "TOKEN", env={"TOKEN": "s3cret"})
+    wait_until(lambda: any(method == "POST" for method, _ in proxy.calls), 30, "the first object")
+    (path,) = through.state_dir.glob("sessions/*/manifest.json")
+    assert json.loads(path.read_text())["env"] == {"TOKEN": {"fromEnv": "TOKEN"}} and path.stat().st_mode & 0o777 == 0o600
+    runner.stop(child)
+    proxy.reset()
+    through.run("gc")
+    assert not path.exists()
+
+
+KEPT = {"limits": {"timeout": "7s", "maxFile": "1MB"}, "export": {"scan": ["/bin/false"]}, "env": {"A": "1"}, "files": {"f": "text\n"},
+        "lifecycle": {"autoDestroy": False, "ttl": "1h", "idleTimeout": "10m"}}
+
+
+def stopped(sb, engine, *args, manifest=None):
+    """A session that was to be kept when it stops, and has."""
+    session = sb.create(*args, manifest=manifest or KEPT)
+    engine.kill(engine.session(session)["Id"])
+    wait_until(lambda: sb.state_of(session) == "stopped", 10, "its end")
+    return session
+
+
+def test_repair_brings_the_whole_manifest_back(sb, engine, tmp_path):
+    running = sb.create("--name", "web", manifest=KEPT)
+    kept = stopped(sb, engine)
+    before = {session: sb.json("inspect", session) for session in (running, kept)}
+    lose_database(sb)
+    assert set(doctor(sb, "--quick", status=1)[0]["state_readable"]) and sb.sessions() == []
+    assert set(doctor(sb, "--quick", status=1)[0]["lost_rows"]["details"]) == {f"session {running}", f"session {kept}"}
+    sb.run("gc", "--grace", "0s")
+    _, document = doctor(sb, "--quick", "--repair")
+    assert {(one["what"], one["warning"]) for one in document["repairs"]} == {(f"session {one} is known again", None) for one in (running, kept)}
+    for session, told in before.items():
+        assert {key: sb.json("inspect", session)[key] for key in ("manifest", "state", "image")} == {key: told[key] for key in ("manifest", "state", "image")}
+    sb.run("gc", "--grace", "0s")
+    assert sb.state_of(kept) == "stopped"
+    for session in (running, kept):
+        assert "export.scan refused" in sb.fails(6, "cp", f"{session}:f", tmp_path / "out").errors
+    text = json.dumps({"version": 1, "image": BASE, **KEPT})
+    assert sb.run("create", "--name", "web", "--reuse", "-f", "-", input=text).text.strip() == running
+    engine.remove(engine.session(kept)["Id"])
+    sb.run("gc")
+    assert sb.state_of(kept) == "expired"
+
+
+@pytest.mark.parametrize("damage", ["{", '{"version": 1, "limits": {"memory": "much"}}', None])
+def test_a_manifest_that_is_lost_is_told(sb, engine, tmp_path, damage):
+    running = sb.create(manifest={**KEPT, "lifecycle": {"autoDestroy": True}, "limits": {"memory": "128MB"}})
+    kept = stopped(sb, engine, manifest={"lifecycle": {"autoDestroy": False}, "files": {"f": "text\n"}})
+    lose_database(sb)
+    for path in sb.state_dir.glob("sessions/*/manifest.json"):
+        path.write_text(damage) if damage else path.unlink()
+    _, document = doctor(sb, "--quick", "--repair")
+    warnings = {one["what"].split()[1]: one["warning"] for one in document["repairs"] if one["what"].startswith("session")}
+    assert all(("cannot be read" if damage else "is lost") in warning and "limits.maxFile" in warning for warning in warnings.values()), warnings
+    assert "export.scan" in warnings[running] and "export.scan" not in warnings[kept]
+    assert (sb.state_of(running), sb.state_of(kept)) == ("running", "stopped")
+    assert sb.json("inspect", running)["manifest"]["limits"]["memory"] == "128MB"
+    # What nobody can scan any more does not leave; what was kept is kept.
+    assert "export.scan was lost" in sb.fails(6, "cp", f"{running}:f", tmp_path / "out").errors
+    assert sb.fails(6, "cp", f"{running}:f", "-").out == b""
+    sb.run("gc", "--grace", "0s")
+    sb.run("cp", f"{kept}:f", tmp_path / "f")
+    assert (tmp_path / "f").read_text() == "text\n" and sb.run("exec", running, "cat", "f").text == "text\n"
+
+
+def test_losses_are_said_to_people_too(sb):
+    session = sb.create()
+    lose_database(sb)
+    (sb.state_dir / "sessions" / session / "manifest.json").unlink()
+    text = sb.run("--quiet", "doctor", "--quick", "--repair").text
+    assert f"session {session} is known again" in text and "its manifest is lost" in text
 
 
 def test_rows_that_a_set_aside_database_had(sb):

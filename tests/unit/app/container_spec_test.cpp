@@ -54,6 +54,14 @@ TEST_CASE("the defaults keep a session in") {
     CHECK(spec.command.empty());
 }
 
+TEST_CASE("that files are scanned on their way out is in a label, what scans them is not") {
+    const auto session = row();
+    auto scanned = manifest();
+    CHECK_FALSE(spec_of(scanned, session).labels.contains(domain::k_label_scan));
+    scanned.extensions_json = R"({"export":{"scan":["/usr/bin/clamscan","-"]}})";
+    CHECK(spec_of(scanned, session).labels.at(domain::k_label_scan) == "required");
+}
+
 TEST_CASE("no environment value reaches the container's configuration") {
     const auto session = row();
     CHECK(spec_of(manifest(), session).env.empty());

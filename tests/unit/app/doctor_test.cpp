@@ -74,7 +74,7 @@ TEST_CASE("only a problem, or a repair that failed, is not healthy") {
     DoctorReport report;
     report.findings = {doctor::ok("a", ""), doctor::warning("b", "", ""), doctor::unknown("c", "")};
     CHECK(report.is_healthy());
-    report.repairs = {{"it", false, "why"}};
+    report.repairs = {{"it", false, "why", ""}};
     CHECK(!report.is_healthy());
     report.repairs.clear();
     report.findings.push_back(doctor::problem("d", "", ""));

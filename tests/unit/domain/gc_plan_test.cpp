@@ -157,6 +157,9 @@ TEST_CASE("gc: orphaned containers") {
         {"running, for nobody knows how long", [](GcObject& o) { o.running = true; }, false},
         {"running past its time", [](GcObject& o) { o.running = true, o.expires_ms = k_now; }, true},
         {"ended, with time left", [](GcObject& o) { o.expires_ms = k_now + k_day; }, true},
+        {"kept stopped, with time left", [](GcObject& o) { o.kept_stopped = true, o.expires_ms = k_now + 1; }, false},
+        {"kept stopped past its time", [](GcObject& o) { o.kept_stopped = true, o.expires_ms = k_now; }, true},
+        {"kept stopped, for nobody knows how long", [](GcObject& o) { o.kept_stopped = true; }, true},
     };
     for (const auto& row : rows) {
         CAPTURE(row.what);

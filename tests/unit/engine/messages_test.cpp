@@ -122,18 +122,20 @@ TEST_CASE("law 5: names and volumes match exactly, labels all of them") {
 TEST_CASE("a container's inspect is read, with nulls where engines put them") {
     const ContainerInfo info = parse_container(R"({"Id":"abc","Name":"/web","Created":"2026-01-01T00:00:00Z",
         "State":{"Status":"exited","Running":false,"Paused":false,"OOMKilled":true,"ExitCode":137,"Error":"e","FinishedAt":"f"},
-        "Config":{"Image":"busybox","User":"1000","Labels":{"a":"b"}},
+        "Config":{"Image":"busybox","User":"1000","Labels":{"a":"b"}},"HostConfig":{"AutoRemove":true},
         "Mounts":[{"Type":"volume","Name":"v","Destination":"/w","RW":false}],
         "NetworkSettings":{"Ports":{"80/tcp":[{"HostIp":"127.0.0.1","HostPort":"32768"}],"81/tcp":null,"53/udp":[{"HostPort":"9"}]}}})");
     CHECK(info.name == "web");
     CHECK(info.oom_killed);
     CHECK(info.exit_code == 137);
+    CHECK(info.settings.auto_remove);
     CHECK(info.labels == Labels{{"a", "b"}});
     CHECK(info.mounts.at(0).name == "v");
     CHECK_FALSE(info.mounts.at(0).read_write);
     CHECK(info.ports == std::map<std::uint16_t, std::uint16_t>{{80, 32768}});
     const ContainerInfo bare = parse_container(R"({"Id":"abc","State":null,"Config":{"Labels":null},"Mounts":null,"NetworkSettings":{"Ports":null}})");
     CHECK(bare.labels.empty());
+    CHECK_FALSE(bare.settings.auto_remove);
     CHECK(parse_container(R"({"Id":"a","State":{"Status":"configured"}})").status == "created");
     CHECK(error_of([] { parse_container("{}"); }).code() == ErrorCode::protocol_error);
     CHECK(error_of([] { parse_container("<html>"); }).code() == ErrorCode::protocol_error);
