@@ -251,7 +251,7 @@ def test_a_signal_rolls_back(sb, engine, sig, status):
     out, err = child.communicate(timeout=30)
     assert child.returncode in (0, status, -sig), (child.returncode, err)
     if child.returncode == -sig:  # on a busy machine: before it listened, and before it made anything
-        assert leftovers(engine, sb.instance) == []
+        assert sb.instance is None or leftovers(engine, sb.instance) == []
     if child.returncode:
         sb.run("gc", "--grace", "0s")
         assert leftovers(engine, sb.instance) == [] and sb.sessions() == []
