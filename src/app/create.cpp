@@ -15,6 +15,7 @@
 #include "domain/labels.hpp"
 #include "domain/names.hpp"
 #include "util/random.hpp"
+#include "util/text.hpp"
 #include "util/time.hpp"
 
 #include <fcntl.h>
@@ -191,7 +192,7 @@ void Creation::make_container() {
         parts.channel_directory.clear();
         m_row.container_id = m_engine.create_container(container_spec(parts));
     }
-    for (auto& warning : m_engine.last_warnings()) m_notes.push_back(std::move(warning));
+    for (const auto& warning : m_engine.last_warnings()) m_notes.push_back(printable(warning));
     m_row.channel = m_listener ? state::ChannelKind::socket : state::ChannelKind::bridge;
     m_store.update(m_row);
     if (!m_row.workspace_id.empty()) check_lease(m_store, m_engine, m_row);
@@ -205,7 +206,7 @@ void Creation::require_running() {
     const auto container = m_engine.inspect_container(m_row.container_id);
     if (container && container->running) return;
     Error error(ErrorCode::failed, "the container ended as soon as it was started");
-    if (container && !container->error.empty()) error.context(container->error);
+    if (container && !container->error.empty()) error.context(printable(container->error));
     throw error.hint("its image and the agent may be of different architectures; sandbox version shows the agent's");
 }
 

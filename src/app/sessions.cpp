@@ -107,7 +107,7 @@ void explain_unreachable(Context& context, const state::SessionRow& row, const E
             .hint((container ? "sandbox cp still takes files out of it; " : "") + ("sandbox destroy " + row.id) + " clears what is left; then create a new one");
     }
     if (container->paused) {
-        throw Error(ErrorCode::session_unreachable, who + " is paused").hint("docker unpause " + row.container_name + " lets it run on");
+        throw Error(ErrorCode::session_unreachable, who + " is paused").hint("docker unpause " + printable(row.container_name) + " lets it run on");
     }
     throw Error(ErrorCode::session_unreachable, who + " runs but its agent does not answer: " + cause.message());
 }

@@ -28,7 +28,7 @@ template <typename Step> void attempt(std::vector<Left>& left, const std::string
         step();
     } catch (const Error& error) {
         if (error.code() == ErrorCode::engine_unreachable) throw;
-        left.push_back({what, error.message()});
+        left.push_back({printable(what), error.message()});
     }
 }
 
