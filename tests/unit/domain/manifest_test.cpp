@@ -114,6 +114,15 @@ TEST_CASE("unknown keys are shown with place, caret and the nearest known one") 
     CHECK(contains(refused("zzzz: 1\n").hint(), "lifecycle"));
 }
 
+TEST_CASE("a scan that names no command is none, and is not taken for one") {
+    const auto error = refused("export:\n  scan: []\n");
+    CHECK(error.message().starts_with("m.yaml:3:9: export.scan: a command and its arguments, and this names none"));
+    CHECK(error.hint() == "leave the key out, or write it as in [clamscan, \"-\"]");
+    CHECK(contains(refused("export: {scan: }\n").message(), "names none"));
+    // A session that was made when it was still taken can be used and ended.
+    CHECK_NOTHROW(from_canonical_json(R"({"export":{"scan":[]},"image":"x"})"));
+}
+
 TEST_CASE("a key under the wrong parent is told where it belongs") {
     CHECK(refused("limits: {env: {A: b}}\n").hint() == "\"env\" belongs at the top level");
     CHECK(refused("timeout: 5s\n").hint() == "\"timeout\" belongs under \"limits\"");
