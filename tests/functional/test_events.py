@@ -213,6 +213,20 @@ def test_a_wrong_hook_is_told_with_its_place(sb, hooks, word):
     assert f"{config}:1:" in shown and word in shown
 
 
+def test_a_wrong_hook_does_not_silence_the_others(sb, tmp_path):
+    """It is said once in each call that runs hooks, with what was meant; doctor has each as a problem."""
+    config = configure(sb, {"exec.end": ["true"], "session.created": "true", "exec.ended": ["sh", "-c", f"echo ran >>{tmp_path}/runs"]})
+    made = sb.run("create", "--image", BASE)
+    result = sb.sh(made.text.strip(), "true")
+    assert (tmp_path / "runs").read_text() == "ran\n"
+    for said in (made.errors, result.errors):
+        assert said.count("a hook is left out") == 2 and f"{config}:1:" in said, said
+        assert 'no event is called "exec.end"; did you mean "exec.ended"?' in said
+    findings = [one for one in sb.run("--json", "doctor", "--quick", status=1).json()["findings"] if one["check"] == "config"]
+    assert [one["status"] for one in findings] == ["problem", "problem"], findings
+    assert any('did you mean "exec.ended"?' in one["what"] for one in findings)
+
+
 def test_a_config_that_cannot_be_read_is_told_of_once(sb, tmp_path):
     session = sb.create()
     (tmp_path / "bad.yaml").write_text("nosuch: 1\n")
