@@ -10,12 +10,16 @@
 #include "util/fs.hpp"
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
@@ -197,6 +201,52 @@ TEST_CASE("database: garbage is set aside and the instance stays") {
     write_file(database, garbage);
     CHECK_FALSE(Store::open(directory.path()).warning().empty());
     CHECK(set_aside_in(directory.path()).size() == 2);
+}
+
+namespace {
+
+// Runs `body` in a process that is killed when it has entered and left its kernel `steps` times; false: it came to its end before.
+bool is_killed_after(int steps, const std::function<void()>& body) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+        ::raise(SIGSTOP);
+        body();
+        ::_exit(0);
+    }
+    int status = 0;
+    for (int step = 0; step <= steps; ++step) {
+        REQUIRE(::waitpid(pid, &status, 0) == pid);
+        if (WIFEXITED(status)) return false;
+        if (step < steps) REQUIRE(::ptrace(PTRACE_SYSCALL, pid, nullptr, nullptr) == 0);
+    }
+    ::kill(pid, SIGKILL);
+    REQUIRE(::waitpid(pid, &status, 0) == pid);
+    return true;
+}
+
+} // namespace
+
+TEST_CASE("database: whoever is killed while it is set aside leaves it with its log, here or there") {
+    bool is_killed = true;
+    for (int steps = 1; is_killed; ++steps) {
+        CAPTURE(steps);
+        const TempDir directory;
+        const std::string database = directory.path() + "/state.db";
+        Store::open(directory.path());
+        write_file(database, "database");
+        write_file(database + "-wal", "what was written last");
+        is_killed = is_killed_after(steps, [&] { set_aside(database); });
+        const auto found = set_aside_in(directory.path());
+        const std::string whole = found.empty() ? database : found.front();
+        CHECK(read_file(whole) == "database");
+        CHECK(read_file(whole + "-wal") == "what was written last");
+        // And the next one begins with no other's log.
+        Store::open(directory.path()).insert(plain_row("s1"));
+        CHECK(Store::open(directory.path()).find("s1"));
+        REQUIRE(steps < 1000);
+    }
+    CHECK_FALSE(is_killed);
 }
 
 TEST_CASE("database: a cut or foreign one is set aside") {
