@@ -95,6 +95,8 @@ def test_a_format_that_is_not_read_is_said_before_anything_is_made(sb, tmp_path)
     result = sb.fails(2, "create", "--dry-run", "-f", manifest(tmp_path, v={"fromArchive": "v.zip"}))
     assert "zip" in result.errors and "tar.zst" in result.errors
     sb.fails(2, "create", "-f", manifest(tmp_path, v={"fromArchive": "missing.tar"}))
+    (tmp_path / "v.tar.zst").write_bytes(subprocess.run(["zstd", "-c", "--long=27"], input=bytes(1 << 20), capture_output=True, check=True).stdout)
+    assert "--long" in sb.fails(2, "create", "--dry-run", "-f", manifest(tmp_path, v={"fromArchive": "v.tar.zst"})).errors
     (tmp_path / "d").mkdir()
     sb.fails(2, "create", "-f", manifest(tmp_path, v={"fromArchive": "d"}))
 
