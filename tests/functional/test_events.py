@@ -10,6 +10,7 @@ import pytest
 
 import runner
 from runner import BASE, new_owner, wait_until
+from test_exec import run_in_pty
 
 
 def events(sb, *args, **kw):
@@ -274,6 +275,17 @@ def test_an_interrupt_while_a_start_is_told_of_starts_nothing(sb):
 def test_a_hook_has_no_terminal(sb):
     configure(sb, {"session.created": ["sh", "-c", "if (: </dev/tty) 2>/dev/null; then echo terminal; else echo none; fi"]})
     assert sb.run("create", "--image", BASE).errors == "none\n"
+
+
+def test_a_hook_of_a_start_has_a_terminal_of_whole_lines(sb, engine):
+    """`exec -it` takes the terminal when the command begins: a hook before it prints lines, and what fails before leaves it as it was."""
+    session = sb.create()
+    configure(sb, {"exec.started": ["sh", "-c", "echo told; stty -a </proc/$PPID/fd/0"]})
+    status, output = run_in_pty(sb, "exec", "-it", session, "true")
+    assert status == 0 and b"told\r\n" in output and b" icanon" in output and b"\nopost" in output, output
+    engine.remove(engine.session(session)["Id"])
+    status, output = run_in_pty(sb, "exec", "-it", session, "true")
+    assert status == 125 and b" icanon" in output and output.endswith(b"\r\n"), output
 
 
 def test_a_log_that_cannot_be_read_is_an_error(sb, tmp_path):
