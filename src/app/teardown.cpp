@@ -111,7 +111,10 @@ std::vector<Left> tear_down(Context& context, state::SessionRow row, const Endin
     });
     if (!ending.forget) {
         const auto kind = ending.closed_as == state::SessionState::expired ? state::EventKind::expired : state::EventKind::destroyed;
-        record(context, kind, row, {{"reason", ending.reason}});
+        EventDetails details{{"reason", ending.reason}};
+        const auto expired = kind == state::EventKind::expired ? expired_ms(row, wall_now_ms()) : std::nullopt;
+        if (expired) details.emplace_back("expiredAt", format_rfc3339(*expired));
+        record(context, kind, row, std::move(details));
     }
     store.forget_lock(row.id);
     return left;

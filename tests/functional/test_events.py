@@ -95,7 +95,13 @@ def test_an_expired_session_and_what_gc_takes(sb, engine):
     session = sb.create("--ttl", "1s")
     wait_until(lambda: not engine.containers({"sandbox.session": session}), what="the session's own end")
     sb.run("gc", "--grace", "0s")
-    assert events(sb, session)[-1]["event"] == "session.expired"
+    told = events(sb, session)[-1]
+    assert told["event"] == "session.expired"
+    # When it expired, and not only when that was noticed; the lines of the log stay in the order in which they were written.
+    assert told["expiredAt"] == events(sb, session)[0]["expiresAt"] < told["time"]
+    assert f"ttl, at {told['expiredAt']}" in sb.run("events", session).text
+    assert [event["event"] for event in events(sb, session, "--since", told["time"])] == ["session.expired"]
+    assert f"expired at {told['expiredAt']}" in sb.run("exec", session, "true", status=125).errors
     engine.create_volume(f"{session}-left", {"sandbox.instance": sb.instance, "sandbox.session": "s000000000000", "sandbox.owner": sb.owner,
                                              "sandbox.role": "workspace"})
     sb.run("gc", "--grace", "0s")
