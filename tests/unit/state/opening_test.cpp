@@ -8,6 +8,7 @@
 #include "state/schema.hpp"
 #include "state/store.hpp"
 #include "util/fs.hpp"
+#include "util/time.hpp"
 
 #include <array>
 #include <csignal>
@@ -300,6 +301,30 @@ TEST_CASE("database: a false alarm changes nothing") {
     CHECK(store.warning().empty());
     CHECK(store.find("s1"));
     CHECK_FALSE(std::filesystem::exists(suspect_mark(directory.path() + "/state.db")));
+}
+
+TEST_CASE("database: one that was written this very moment is not read without locks") {
+    const TempDir directory;
+    const std::string database = directory.path() + "/state.db";
+    Store::open(directory.path()).insert(plain_row("s1"));
+    const auto written_ago = [&](std::int64_t milliseconds) {
+        timespec now {};
+        ::clock_gettime(CLOCK_REALTIME, &now);
+        const std::array<timespec, 2> times{timespec{0, UTIME_OMIT}, timespec{now.tv_sec - milliseconds / 1000, now.tv_nsec}};
+        REQUIRE(::utimensat(AT_FDCWD, database.c_str(), times.data(), 0) == 0); // which makes its ctime now
+    };
+    bool is_told = false;
+    while (!is_told) { // a machine that was busy in between tells nothing
+        const std::int64_t start = boot_now_ms();
+        written_ago(0);
+        const bool is_taken = Snapshot::take(database).has_value();
+        if (boot_now_ms() - start >= 15) continue;
+        CHECK_FALSE(is_taken);
+        is_told = true;
+    }
+    CHECK(Store::open_for_lookup(directory.path()).find("s1"));
+    written_ago(3'600'000);
+    CHECK(Snapshot::take(database).has_value());
 }
 
 TEST_CASE("instance: made once, and survives the loss of either copy") {
