@@ -23,8 +23,9 @@ Error unknown_config_key(const YamlNode::Entry& entry) {
     const std::string suffix = near ? formatted("; did you mean \"{}\"?", *near) : std::string();
     Error error = located(entry.mark, formatted("unknown key \"{}\"{}", shown(entry.key), suffix));
     const bool is_manifest_key = find_key(entry.key) != nullptr || is_section(entry.key);
-    return error.hint(is_manifest_key ? formatted("{} belongs under \"defaults\"", entry.key)
-                                      : formatted("here: {}", join(known, ", ")));
+    if (is_manifest_key) return error.hint(formatted("{} belongs under \"defaults\"", entry.key));
+    const auto elsewhere = near ? std::nullopt : nearest_key(entry.key);
+    return error.hint(elsewhere ? formatted("a manifest's keys belong under \"defaults\": defaults.{}", *elsewhere) : formatted("here: {}", join(known, ", ")));
 }
 
 std::vector<std::string> read_command(const Field& field) {

@@ -60,6 +60,9 @@ TEST_CASE("a config is read as strictly as a manifest") {
     CHECK(contains(refused("defaults: []").message(), "map"));
     CHECK(contains(refused("ceilings: {image: x}").message(), "no ceiling"));
     CHECK(contains(refused("ceilings: {session: 5}").message(), "did you mean \"sessions\""));
+    CHECK(contains(refused("ceilings: {ttl: 1h}").message(), "did you mean \"lifecycle.ttl\""));
+    CHECK(contains(refused("tll: 1h").hint(), "defaults.lifecycle.ttl"));
+    CHECK(contains(refused("ttl: 1h").hint(), "defaults.lifecycle.ttl"));
     CHECK(contains(refused("ceilings: {sessions: 0}").message(), "from 1"));
     CHECK(contains(refused("ceilings: {limits: {memory: much}}").message(), "size"));
     CHECK(contains(refused("ceilings: {security: {readonlyRootfs: false}}").message(), "only true"));
