@@ -27,7 +27,6 @@ using domain::Manifest;
 
 constexpr Milliseconds k_hello_wait{1000}; // after this the bridge is tried
 constexpr std::size_t k_secret_size = 32;
-constexpr std::size_t k_max_seccomp = 1 << 20;
 
 // One creation: the parts that its steps share.
 class Creation {
@@ -75,16 +74,10 @@ class Creation {
 
 // Everything that can fail without having changed anything comes first.
 void Creation::prepare() {
-    m_setup.env = resolve_environment(m_manifest.env, m_options.roots);
-    check_sources(m_manifest.seeds, m_options.roots);
+    HostInputs inputs = read_host_inputs(m_manifest, m_options.roots);
+    m_setup.env = std::move(inputs.env);
+    m_seccomp = std::move(inputs.seccomp);
     m_clones = GitClones(m_manifest.seeds, [this] { m_interrupt.check(); });
-    const auto& seccomp = m_manifest.security.seccomp;
-    if (seccomp != "default" && seccomp != "unconfined") {
-        check_stays_below("security.seccomp", seccomp, m_options.roots);
-        auto profile = read_regular_file(seccomp, k_max_seccomp);
-        if (!profile) throw Error(ErrorCode::manifest_invalid, "security.seccomp: no file " + seccomp);
-        m_seccomp = std::move(*profile);
-    }
     m_info = m_engine.info();
     ensure_image();
 }

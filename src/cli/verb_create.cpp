@@ -113,7 +113,7 @@ int run(Invocation& call) {
     }
     const app::CreateOptions how{channel_choice(call), host_roots(call), {builder.capacity(), wait_time(call)}, call.has("reuse"), workspace_check(call)};
     if (call.has("dry-run")) {
-        app::check_sources(manifest.seeds, how.roots);
+        app::read_host_inputs(manifest, how.roots);
         print_out(call.json() ? plan_document(manifest, call.context().owner())
                               : plan_text(manifest, builder.values(), call.context().owner()));
         return 0;
