@@ -344,6 +344,20 @@ def test_many_small_files(shared, session, tmp_path):
     shared.run("exec", session, "rm", "-r", "many")
 
 
+def test_bytes_are_counted_one_way(shared, session, tmp_path):
+    """A hole is nothing that was copied: in, out, from session to session, and in the log."""
+    with open(tmp_path / "sparse", "wb") as file:
+        file.truncate(64 << 20)
+        file.seek(32 << 20)
+        file.write(b"x" * (1 << 20))
+    moved = [shared.json("cp", *words)["bytes"] for words in ((tmp_path / "sparse", f"{session}:holes"), (f"{session}:holes", tmp_path / "back"),
+                                                             (f"{session}:holes", f"{session}:again"))]
+    logged = [json.loads(line)["bytes"] for line in shared.run("--json", "events", session, "--kind", "file.written").text.splitlines()]
+    assert moved == [1 << 20] * 3 and logged[-1] == 1 << 20, (moved, logged)
+    assert (tmp_path / "back").stat().st_blocks * 512 < 4 << 20
+    shared.sh(session, "rm holes again")
+
+
 def test_sparse_and_large(shared, session, tmp_path):
     """E2, in the size that a test can afford: counters are 64 bits wide in the unit tests."""
     with open(tmp_path / "large", "wb") as file:
