@@ -205,13 +205,15 @@ void Repairer::rebuild_session(engine::Client& engine, const engine::ContainerIn
     const std::string id = label(listed.labels, domain::k_label_session);
     if (!domain::is_session_id(id) || !are_names_valid(listed.labels)) return;
     attempt("session " + id + " is known again", [&] {
-        const auto lock = m_store->try_lock_session(id);
         // A closed row is an end that somebody has begun.
-        if (!lock || m_store->find(id)) return false;
+        if (m_store->find(id)) return false;
+        const auto lock = m_store->try_lock_session(id);
+        if (!lock) return false;
         const auto container = engine.inspect_container(listed.id);
-        if (!container || !container->running) return false;
-        m_store->insert(row_from(*container));
-        return true;
+        const bool is_lost = container && container->running && !m_store->find(id);
+        if (is_lost) m_store->insert(row_from(*container));
+        else if (const auto row = m_store->find(id); !row || state::is_closed(row->state)) m_store->forget_lock(id);
+        return is_lost;
     });
 }
 

@@ -482,6 +482,28 @@ TEST_CASE("locks: exclusive, by session, workspace and purpose") {
     CHECK_FALSE(std::filesystem::exists(directory.path() + "/locks/s1"));
 }
 
+TEST_CASE("locks: who comes too late to a session brings no file back") {
+    const TempDir directory;
+    Store store = Store::open(directory.path());
+    store.insert(plain_row("s1"));
+    const auto has_file = [&] { return std::filesystem::exists(directory.path() + "/locks/s1"); };
+    {
+        const auto held = store.try_lock_open("s1");
+        REQUIRE(held);
+        CHECK(held->row.id == "s1");
+        CHECK(store.is_session_locked("s1"));
+        CHECK_FALSE(store.try_lock_open("s1"));
+    }
+    store.close("s1", SessionState::destroyed, "");
+    store.forget_lock("s1");
+    CHECK_FALSE(store.is_session_locked("s1"));
+    CHECK_FALSE(store.try_lock_open("s1"));
+    CHECK_FALSE(has_file());
+    store.erase("s1");
+    CHECK_FALSE(store.try_lock_open("s1"));
+    CHECK_FALSE(has_file());
+}
+
 TEST_CASE("locks: those of workspaces that are gone go by themselves") {
     TempDir directory;
     Store store = Store::open(directory.path());
