@@ -42,11 +42,10 @@ void release_if_ended(Context& context, const state::SessionRow& seen) {
         clear_if_ended(context, seen);
         return;
     }
-    const auto lock = context.store().try_lock_session(seen.id);
-    const auto row = context.store().find(seen.id);
-    if (!lock || !row || row->state != SessionState::running) return;
-    if (context.engine_of(row->endpoint, row->engine_id).inspect_container(row->container_id)) return;
-    context.store().transition(row->id, SessionState::running, SessionState::lost, k_ended_by_itself);
+    const auto held = context.store().try_lock_open(seen.id);
+    if (!held || held->row.state != SessionState::running) return;
+    if (context.engine_of(held->row.endpoint, held->row.engine_id).inspect_container(held->row.container_id)) return;
+    context.store().transition(seen.id, SessionState::running, SessionState::lost, k_ended_by_itself);
 }
 
 // One question to the engine for all sessions, and more only for those that it does not have.

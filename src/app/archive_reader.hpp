@@ -22,13 +22,15 @@ class ArchiveReader {
     // Reads `fd`, which stays the caller's, from where it is; `name` stands in errors. Nothing is read yet.
     ArchiveReader(int fd, std::string name);
     ~ArchiveReader();
-    // Tells the format by the first bytes. Throws Error(failed) for one that is not read.
+    // Tells the format by the first bytes. Throws Error: failed for one that is not read, limit_exceeded for one that wants more
+    // memory than it is given.
     void begin(const Wait& wait = {});
     // The next bytes of the tar; 0 at its end. Throws as begin() does, and where the compressed data is damaged or cut.
     std::size_t read(std::span<char> buffer, const Wait& wait = {});
 
   private:
     std::size_t fill(const Wait& wait);
+    std::size_t step(std::span<char> buffer);
     int m_fd;
     std::string m_name;
     bool m_is_begun = false;

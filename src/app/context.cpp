@@ -4,6 +4,7 @@
 #include "domain/names.hpp"
 #include "util/environment.hpp"
 #include "util/error.hpp"
+#include "util/text.hpp"
 
 #include <unistd.h>
 
@@ -76,8 +77,8 @@ engine::Client& Context::engine_of(const std::string& endpoint, const std::strin
     auto& verified = m_verified[endpoint];
     if (verified.empty()) verified = client.id();
     if (verified != engine_id) {
-        throw Error(ErrorCode::engine_unreachable, "another engine answers at " + endpoint + " (" + verified +
-                                                       "); this was made by " + engine_id)
+        throw Error(ErrorCode::engine_unreachable, "another engine answers at " + endpoint + " (" + printable(verified) +
+                                                       "); this was made by " + printable(engine_id))
             .hint("start the engine that made it, or point its address back to it; nothing was changed");
     }
     return client;

@@ -8,6 +8,7 @@
 #include "app/export_scan.hpp"
 #include "app/interrupt.hpp"
 #include "app/sessions.hpp"
+#include "util/descriptor_path.hpp"
 #include "util/error.hpp"
 #include "util/fd.hpp"
 #include "util/fs.hpp"
@@ -17,9 +18,12 @@
 #include "util/tree_reader.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <memory>
 #include <sys/stat.h>
 
@@ -133,6 +137,55 @@ class Reached {
     std::optional<std::uint64_t> m_max_file;
 };
 
+// A target that takes bytes and no name: a device, a pipe, a descriptor. As for cp(1), it is written into and never replaced.
+class StreamTarget {
+  public:
+    // Before anything else is opened: see open_descriptor_path().
+    explicit StreamTarget(const Location& target) : m_path(target.path) {
+        if (!target.session.empty()) return;
+        m_file = open_descriptor_path(m_path);
+        struct stat info {};
+        if (m_file ? ::fstat(m_file->get(), &info) != 0 : ::stat(m_path.c_str(), &info) != 0) return;
+        if (S_ISDIR(info.st_mode)) m_file.reset();
+        m_is_stream = m_file || S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode);
+    }
+
+    bool is_stream() const { return m_is_stream; }
+
+    // All of a regular file. Looks for a signal whenever the reader of a pipe makes it wait.
+    void take(const std::string& source, Interrupt& interrupt) {
+        struct stat info {};
+        if (::lstat(source.c_str(), &info) != 0) throw errno_error("cannot look at the copy");
+        if (S_ISDIR(info.st_mode)) throw Error(ErrorCode::conflict, "cannot copy a directory into " + quoted(m_path) + ", which is none");
+        if (S_ISLNK(info.st_mode)) {
+            throw Error(ErrorCode::conflict, "cannot copy a link into " + quoted(m_path)).hint("-L copies what it points to");
+        }
+        const Fd file = open_regular_file(source);
+        const Fd own(m_file ? -1 : ::open(m_path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
+        if (!m_file && !own) throw errno_error("cannot write to " + printable(m_path));
+        write(file.get(), m_file ? m_file->get() : own.get(), interrupt);
+    }
+
+  private:
+    void write(int from, int to, Interrupt& interrupt) const {
+        std::array<char, PIPE_BUF> buffer{}; // so much, a pipe that can be written takes without waiting
+        while (const std::size_t count = read_some(from, buffer)) {
+            interrupt.wait_writable(to);
+            try {
+                write_all(to, std::string_view(buffer.data(), count));
+            } catch (Error& error) {
+                if (errno == EPIPE) throw Error(ErrorCode::interrupted, "the reader of " + quoted(m_path) + " has gone").signal(SIGPIPE);
+                error.context("cannot write to " + printable(m_path));
+                throw;
+            }
+        }
+    }
+
+    std::string m_path;
+    std::optional<Fd> m_file;
+    bool m_is_stream = false;
+};
+
 std::optional<std::uint64_t> smaller(std::optional<std::uint64_t> one, std::optional<std::uint64_t> other) {
     if (one && other) return std::min(*one, *other);
     return one ? one : other;
@@ -147,6 +200,7 @@ class StagedTree {
         m_stats = from.get(get);
     }
     std::string path() const { return m_directory.path() + "/tree"; }
+    void write_into(StreamTarget& target) { target.take(path(), m_interrupt); }
     const channel::TransferStats& stats() const { return m_stats; }
 
     void write_archive(const ArchiveSink& write, std::string root) {
@@ -226,6 +280,7 @@ channel::TransferStats copy(Context& context, const Location& from, const Locati
             .hint("name one side SESSION:PATH, as in: sandbox cp report.md job-981:input/");
     }
     if (source.path.empty()) throw Error(ErrorCode::usage, "the source's path is empty");
+    StreamTarget stream(target);
     if (target.path.empty() && target.session.empty()) throw Error(ErrorCode::usage, "the target's path is empty");
     if (!source.session.empty() && !target.session.empty()) return relay(context, source, target, options);
     const bool is_put = source.session.empty();
@@ -235,6 +290,11 @@ channel::TransferStats copy(Context& context, const Location& from, const Locati
             return put(link, source, {target.session, inside(target)}, options, session.max_file());
         });
         return session.recorded(state::EventKind::written, inside(target), stats);
+    }
+    if (stream.is_stream()) {
+        StagedTree tree(session, source.path, options, ExportScan(session.manifest()));
+        tree.write_into(stream);
+        return session.recorded(state::EventKind::exported, source.path, tree.stats());
     }
     channel::GetOptions get{source.path, through_link(target.path), session.max_file(), options.follow_link, options.progress};
     std::optional<Interrupt> interrupt;

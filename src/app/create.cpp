@@ -32,7 +32,6 @@ constexpr Milliseconds k_hello_wait{1000}; // after this the bridge is tried
 constexpr Milliseconds k_ending_wait{15000}; // for another command that ends the holder of a name or a lease
 constexpr Milliseconds k_ending_poll{20};
 constexpr std::size_t k_secret_size = 32;
-constexpr std::size_t k_max_seccomp = 1 << 20;
 
 // One creation: the parts that its steps share.
 class Creation {
@@ -82,16 +81,10 @@ class Creation {
 
 // Everything that can fail without having changed anything comes first.
 void Creation::prepare() {
-    m_setup.env = resolve_environment(m_manifest.env, m_options.roots);
-    check_sources(m_manifest.seeds, m_options.roots);
+    HostInputs inputs = read_host_inputs(m_manifest, m_options.roots);
+    m_setup.env = std::move(inputs.env);
+    m_seccomp = std::move(inputs.seccomp);
     m_clones = GitClones(m_manifest.seeds, [this] { m_interrupt.check(); });
-    const auto& seccomp = m_manifest.security.seccomp;
-    if (seccomp != "default" && seccomp != "unconfined") {
-        check_stays_below("security.seccomp", seccomp, m_options.roots);
-        auto profile = read_regular_file(seccomp, k_max_seccomp);
-        if (!profile) throw Error(ErrorCode::manifest_invalid, "security.seccomp: no file " + seccomp);
-        m_seccomp = std::move(*profile);
-    }
     m_info = m_engine.info();
     ensure_image();
 }
@@ -224,14 +217,14 @@ void Creation::note_limits(std::vector<std::string> warnings) {
     if (m_info.cpu_quota == false) ignored.emplace_back("CPU time");
     if (m_info.pids_limit == false) ignored.emplace_back("processes");
     if (warnings.empty() && !ignored.empty()) warnings.push_back("this engine holds no limit of " + join(ignored, ", ") + "; sandbox doctor tells why");
-    std::ranges::move(warnings, std::back_inserter(m_notes));
+    std::ranges::transform(warnings, std::back_inserter(m_notes), [](const std::string& warning) { return printable(warning); });
 }
 
 void Creation::require_running() {
     const auto container = m_engine.inspect_container(m_row.container_id);
     if (container && container->running) return;
     Error error(ErrorCode::failed, "the container ended as soon as it was started");
-    if (container && !container->error.empty()) error.context(container->error);
+    if (container && !container->error.empty()) error.context(printable(container->error));
     throw error.hint("its image and the agent may be of different architectures; sandbox version shows the agent's");
 }
 

@@ -60,7 +60,8 @@ std::vector<ChecklistItem> checklist(const Examination& examination, const Findi
 // Who runs `sandbox gc` regularly, and who prunes volumes, by the crontabs and systemd timers below `root` ("" is the machine).
 struct StatePlace {
     std::string directory;
-    bool is_default = true; // gc finds it without being told
+    bool is_default = true; // its user's gc finds it without being told
+    std::string user = "root";
 };
 struct Schedules {
     std::vector<std::string> gc;    // files that clean this state

@@ -170,15 +170,20 @@ void Repairer::rebuild_session(engine::Client& engine, const engine::ContainerIn
     if (!domain::is_session_id(id) || !are_names_valid(listed.labels)) return;
     std::string loss;
     attempt("session " + id + " is known again", [&] {
-        const auto lock = m_store->try_lock_session(id);
         // A closed row is an end that somebody has begun.
-        if (!lock || m_store->find(id)) return false;
+        if (m_store->find(id)) return false;
+        const auto lock = m_store->try_lock_session(id);
+        if (!lock) return false;
         const auto container = engine.inspect_container(listed.id);
-        if (!container || !(container->running || is_kept_stopped(*container))) return false;
-        auto recovered = recover_manifest(m_store->session_directory(id), *container);
-        loss = std::move(recovered.loss);
-        m_store->insert(row_from(*container, std::move(recovered.manifest)));
-        return true;
+        const bool is_ours = container && (container->running || is_kept_stopped(*container)) && !m_store->find(id);
+        if (is_ours) {
+            auto recovered = recover_manifest(m_store->session_directory(id), *container);
+            loss = std::move(recovered.loss);
+            m_store->insert(row_from(*container, std::move(recovered.manifest)));
+        } else if (const auto row = m_store->find(id); !row || state::is_closed(row->state)) {
+            m_store->forget_lock(id);
+        }
+        return is_ours;
     });
     if (!loss.empty() && m_done.back().done) m_done.back().warning = loss;
 }

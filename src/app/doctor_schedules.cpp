@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/doctor_checks.hpp"
+#include "app/schedule.hpp"
 #include "state/store.hpp"
 #include "util/error.hpp"
 #include "util/fs.hpp"
+#include "util/shell.hpp"
 #include "util/text.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -15,31 +18,14 @@ namespace sandbox::app::doctor {
 namespace {
 
 constexpr std::size_t k_longest = 1 << 20;
-
-// Whether a line (or a unit's) that is no comment has all the words one after the other.
-bool runs(const std::string& text, std::initializer_list<std::string_view> words) {
-    for (const auto& line : split(text, '\n')) {
-        const auto start = line.find_first_not_of(" \t");
-        if (start == std::string::npos || line[start] == '#' || line[start] == ';') continue;
-        std::size_t at = start;
-        bool has_all = true;
-        for (const auto word : words) {
-            at = line.find(word, at);
-            has_all = has_all && at != std::string::npos;
-            if (!has_all) break;
-            at += word.size();
-        }
-        if (has_all) return true;
-    }
-    return false;
-}
+constexpr const char* k_root = "root";
 
 class Search {
   public:
     explicit Search(const StatePlace& state) : m_state(state) {}
 
-    // A crontab, or a unit that a timer starts.
-    void look_at(const std::string& path) {
+    // `user` is who runs what names nobody else.
+    void look_at(const std::string& path, ScheduleFile kind, const std::string& user) {
         if (!m_seen.insert(path).second) return;
         std::optional<std::string> text;
         try {
@@ -48,35 +34,53 @@ class Search {
             m_found.saw_all = false;
         }
         if (!text) return;
-        if (runs(*text, {"sandbox", " gc"})) (cleans_ours(*text) ? m_found.gc : m_found.gc_elsewhere).push_back(path);
-        if (runs(*text, {"docker", " volume", " prune"}) || runs(*text, {"docker", " system", " prune"})) m_found.prune.push_back(path);
+        const auto commands = scheduled_commands(*text, kind, user);
+        using Kind = ScheduledCommand::Kind;
+        const auto is_gc = [](const ScheduledCommand& command) { return command.kind == Kind::gc; };
+        const auto is_ours = [&](const ScheduledCommand& command) { return is_gc(command) && cleans_ours(command); };
+        if (std::ranges::any_of(commands, is_ours)) m_found.gc.push_back(path);
+        else if (std::ranges::any_of(commands, is_gc)) m_found.gc_elsewhere.push_back(path);
+        if (std::ranges::any_of(commands, [](const auto& command) { return command.kind == Kind::prune; })) m_found.prune.push_back(path);
     }
 
-    void look_into(const std::string& directory) {
-        for (const auto& path : entries(directory)) look_at(path);
+    void look_into(const std::string& directory, ScheduleFile kind, const std::string& user) {
+        for (const auto& path : entries(directory)) look_at(path, kind, user);
+    }
+
+    // Each file is the crontab of the user whose name it has.
+    void look_into_spool(const std::string& directory) {
+        for (const auto& path : entries(directory)) look_at(path, ScheduleFile::user_crontab, std::filesystem::path(path).filename().string());
     }
 
     // Timers that are enabled have a link in here; the unit that one starts has its name where it says no other.
-    void look_at_timers(const std::string& wants, const std::vector<std::string>& units) {
+    void look_at_timers(const std::string& wants, const std::vector<std::string>& units, const std::string& user) {
         for (const auto& link : entries(wants)) {
             const std::string timer = std::filesystem::path(link).filename().string();
             if (!timer.ends_with(".timer")) continue;
-            for (const auto& directory : units) look_at(directory + "/" + service_of(directory + "/" + timer, timer));
+            for (const auto& directory : units) look_at(directory + "/" + service_of(directory + "/" + timer, timer), ScheduleFile::unit, user);
         }
     }
 
     Schedules take() { return std::move(m_found); }
 
   private:
-    bool cleans_ours(const std::string& text) const {
-        if (text.find(m_state.directory) != std::string::npos) return true;
-        return m_state.is_default && text.find("--state-dir") == std::string::npos && text.find("SANDBOX_STATE_DIR") == std::string::npos;
+    // By the user as well: another one's standard place is another, and ours is closed to it.
+    bool cleans_ours(const ScheduledCommand& command) const {
+        if (command.user != m_state.user) return false;
+        return command.state_directory.empty() ? m_state.is_default : is_same_directory(command.state_directory, m_state.directory);
+    }
+
+    static bool is_same_directory(const std::string& a, const std::string& b) {
+        return (std::filesystem::path(a) / "").lexically_normal() == (std::filesystem::path(b) / "").lexically_normal();
     }
 
     std::vector<std::string> entries(const std::string& directory) {
         std::vector<std::string> paths;
         std::error_code failure;
-        for (const auto& entry : std::filesystem::directory_iterator(directory, failure)) paths.push_back(entry.path().string());
+        for (const auto& entry : std::filesystem::directory_iterator(directory, failure)) {
+            std::error_code ignored;
+            if (!entry.is_directory(ignored)) paths.push_back(entry.path().string());
+        }
         if (failure && failure.value() != ENOENT && failure.value() != ENOTDIR) m_found.saw_all = false;
         return paths;
     }
@@ -100,26 +104,48 @@ class Search {
     std::set<std::string> m_seen;
 };
 
+std::string user_name() {
+    constexpr const char* k_users = "/etc/passwd";
+    const std::string uid = std::to_string(::geteuid());
+    try {
+        // Read by hand: in a static program there is no getpwuid().
+        for (const auto& line : split(read_file(k_users, k_longest).value_or(""), '\n')) {
+            const auto fields = split(line, ':');
+            if (fields.size() > 2 && fields[2] == uid) return fields.front();
+        }
+    } catch (const Error&) {
+        // Then by its number.
+    }
+    return uid; // which crontabs take as well
+}
+
 // Cron's PATH has neither /usr/local/bin nor what this shell has.
 std::string cron_fix(const StatePlace& state) {
     std::error_code failure;
     const auto self = std::filesystem::read_symlink("/proc/self/exe", failure);
-    const std::string command = (failure ? std::string("sandbox") : self.string()) + (state.is_default ? "" : " --state-dir " + state.directory) + " gc";
-    if (::geteuid() == 0) return "echo '*/10 * * * * root " + command + "' >/etc/cron.d/sandbox-gc";
-    return "(crontab -l; echo '*/10 * * * * " + command + "') | crontab -";
+    std::vector<std::string> words{failure ? std::string("sandbox") : self.string()};
+    if (!state.is_default) words.insert(words.end(), {"--state-dir", state.directory});
+    words.emplace_back("gc");
+    const std::string line = "*/10 * * * * " + std::string(::geteuid() == 0 ? "root " : "") + crontab_command(words);
+    // Not echo: it reads a backslash as something else in some shells.
+    const std::string print = "printf '%s\\n' " + shell_quoted(line);
+    if (::geteuid() == 0) return print + " >/etc/cron.d/sandbox-gc";
+    return "(crontab -l; " + print + ") | crontab -";
 }
 
 } // namespace
 
 Schedules find_schedules(const std::string& root, const std::string& home, const StatePlace& state) {
     Search search(state);
-    search.look_at(root + "/etc/crontab");
-    for (const char* directory : {"/etc/cron.d", "/etc/cron.hourly", "/etc/cron.daily", "/etc/cron.weekly", "/var/spool/cron/crontabs", "/var/spool/cron"}) {
-        search.look_into(root + directory);
-    }
+    search.look_at(root + "/etc/crontab", ScheduleFile::system_crontab, k_root);
+    search.look_into(root + "/etc/cron.d", ScheduleFile::system_crontab, k_root);
+    for (const char* period : {"hourly", "daily", "weekly"}) search.look_into(root + "/etc/cron." + period, ScheduleFile::script, k_root);
+    for (const char* spool : {"/var/spool/cron/crontabs", "/var/spool/cron"}) search.look_into_spool(root + spool);
     const std::string system = root + "/etc/systemd/system";
-    search.look_at_timers(system + "/timers.target.wants", {system, root + "/usr/local/lib/systemd/system", root + "/usr/lib/systemd/system", root + "/lib/systemd/system"});
-    if (!home.empty()) search.look_at_timers(home + "/.config/systemd/user/timers.target.wants", {home + "/.config/systemd/user", root + "/usr/lib/systemd/user"});
+    search.look_at_timers(system + "/timers.target.wants", {system, root + "/usr/local/lib/systemd/system", root + "/usr/lib/systemd/system", root + "/lib/systemd/system"}, k_root);
+    if (!home.empty()) {
+        search.look_at_timers(home + "/.config/systemd/user/timers.target.wants", {home + "/.config/systemd/user", root + "/usr/lib/systemd/user"}, state.user);
+    }
     return search.take();
 }
 
@@ -127,7 +153,7 @@ Findings check_gc_scheduled(Examination& examination) {
     constexpr const char* k_check = "gc_scheduled";
     const char* home = std::getenv("HOME");
     const std::string directory = examination.context.state_directory();
-    const StatePlace state{directory, directory == state::standard_state_directory()};
+    const StatePlace state{directory, directory == state::standard_state_directory(), user_name()};
     const auto found = find_schedules("", home == nullptr ? "" : home, state);
     Findings findings;
     if (!found.gc.empty()) {
@@ -135,7 +161,7 @@ Findings check_gc_scheduled(Examination& examination) {
         findings.back().details = found.gc;
     } else {
         std::string what = found.saw_all ? "no crontab and no timer runs gc" : "no crontab or timer that this user may read runs gc";
-        if (!found.gc_elsewhere.empty()) what = "gc is run by " + found.gc_elsewhere.front() + ", and not for " + sandbox::quoted(directory);
+        if (!found.gc_elsewhere.empty()) what = "gc is run by " + found.gc_elsewhere.front() + ", and not for " + sandbox::quoted(directory) + " of user " + state.user;
         findings.push_back(warning(k_check, what, cron_fix(state)));
         findings.back().details = found.gc_elsewhere;
     }

@@ -92,10 +92,9 @@ class Collector {
 
 bool Collector::end_session(const GcItem& item) {
     state::Store& store = m_context.store();
-    const auto lock = store.try_lock_session(item.id);
-    const auto row = store.find(item.id);
-    if (!lock || !row || !is_still_due(m_context, *row, item.why)) return false;
-    const auto left = tear_down(m_context, *row, ending_for(item.why));
+    const auto held = store.try_lock_open(item.id);
+    if (!held || !is_still_due(m_context, held->row, item.why)) return false;
+    const auto left = tear_down(m_context, held->row, ending_for(item.why));
     if (!left.empty()) throw left_error(left);
     return true;
 }

@@ -84,7 +84,6 @@ class Gatherer {
     void add_objects(const EngineKey& key, const Inventory& inventory);
     void add_leftovers();
     bool is_open(const std::string& session) const;
-    bool is_locked(const std::string& session) const { return m_store.is_session_locked(session); }
 
     Context& m_context;
     state::Store& m_store;
@@ -153,7 +152,7 @@ void Gatherer::add_session(const SessionRow& row) {
     if (!session.closed) {
         session.half_made = row.state == SessionState::creating;
         session.half_destroyed = row.state == SessionState::destroying || row.state == SessionState::failed;
-        session.locked = is_locked(row.id);
+        session.locked = m_store.is_session_locked(row.id);
         session.keeps_stopped = keeps_stopped(row);
         const auto& inventory = m_engines[{row.endpoint, row.engine_id}];
         session.engine_answered = inventory.has_value();

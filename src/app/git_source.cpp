@@ -4,6 +4,7 @@
 #include "app/git_repository.hpp"
 #include "util/error.hpp"
 #include "util/process.hpp"
+#include "util/shell.hpp"
 #include "util/text.hpp"
 
 #include <algorithm>
@@ -63,7 +64,7 @@ class Clone {
   public:
     Clone(const Seed& seed, const std::string& directory, const std::function<void()>& check)
         : m_seed(seed), m_is_local(!is_git_url(seed.content)),
-          m_url(m_is_local ? file_url(git_directory_of(seed.content)) : seed.content), m_base(directory),
+          m_repository(m_is_local ? git_directory_of(seed.content) : std::string()), m_url(m_is_local ? file_url(m_repository) : seed.content), m_base(directory),
           m_directory(directory + "/clone"), m_complaints(directory + "/stderr"), m_check(check) {}
 
     void make() {
@@ -119,11 +120,22 @@ class Clone {
         std::replace(text.begin(), text.end(), '\n', ' ');
         throw Error(ErrorCode::failed, "files." + printable(m_seed.path) + ": git cannot clone " + printable(m_seed.content) +
                                            (m_seed.ref.empty() ? "" : " at " + printable(m_seed.ref)) + ": " + printable(text))
-            .hint("nobody is asked for a password: a credential helper or an ssh agent has to know it");
+            .hint(hint_for(text));
+    }
+
+    std::string hint_for(const std::string& complaint) const {
+        // Git's advice has this word in every language.
+        if (complaint.find("safe.directory") != std::string::npos) {
+            return "the repository is another user's, which git does not read unless it is told to: git config --global --add safe.directory " +
+                   shell_quoted(m_repository);
+        }
+        if (complaint.find("not found in upstream") != std::string::npos) return "ref is a branch, a tag or a full commit id";
+        return m_is_local ? "" : "nobody is asked for a password: a credential helper or an ssh agent has to know it";
     }
 
     const Seed& m_seed;
     bool m_is_local;
+    std::string m_repository;
     std::string m_url;
     std::string m_base;
     std::string m_directory;

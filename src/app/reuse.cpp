@@ -30,7 +30,10 @@ std::optional<state::SessionRow> find_reusable(Context& context, const domain::M
     auto row = store.find_by_name(context.owner(), manifest.name);
     if (row && row->state == state::SessionState::creating) {
         // Whoever makes it holds its lock until it is there.
-        const auto lock = store.lock_session(row->id);
+        const std::string id = row->id;
+        const auto lock = store.lock_session(id);
+        // It was not made after all, and whoever rolled it back has removed the file that the wait has brought back.
+        if (!store.find(id)) store.forget_lock(id);
         row = store.find_by_name(context.owner(), manifest.name);
     }
     if (!row || state::is_closed(row->state)) return std::nullopt;

@@ -22,6 +22,7 @@ using domain::EnvValue;
 using domain::Seed;
 
 constexpr std::size_t k_max_env_file = 128 * 1024; // the kernel's own bound on one string (MAX_ARG_STRLEN)
+constexpr std::size_t k_max_seccomp = 1 << 20;
 
 std::optional<std::filesystem::path> real_path(const std::string& path) {
     std::error_code failure;
@@ -180,6 +181,26 @@ channel::Environment resolve_environment(const std::map<std::string, EnvValue>& 
 
 void check_sources(const std::vector<Seed>& seeds, const HostRoots& roots) {
     for (const auto& seed : seeds) check_source(seed, roots);
+}
+
+std::string read_seccomp(const domain::Manifest& manifest, const HostRoots& roots) {
+    const std::string& path = manifest.security.seccomp;
+    if (path == "default" || path == "unconfined") return {};
+    check_stays_below("security.seccomp", path, roots);
+    try {
+        if (auto profile = read_regular_file(path, k_max_seccomp)) return std::move(*profile);
+    } catch (const Error& error) {
+        throw Error(ErrorCode::manifest_invalid, "security.seccomp: " + error.message()).hint(error.hint());
+    }
+    throw Error(ErrorCode::manifest_invalid, "security.seccomp: no file " + printable(path));
+}
+
+HostInputs read_host_inputs(const domain::Manifest& manifest, const HostRoots& roots) {
+    HostInputs inputs;
+    inputs.env = resolve_environment(manifest.env, roots);
+    check_sources(manifest.seeds, roots);
+    inputs.seccomp = read_seccomp(manifest, roots);
+    return inputs;
 }
 
 void plant(const channel::Link& link, const std::vector<Seed>& seeds, const GitClones& clones) {

@@ -2,7 +2,7 @@
 // What a manifest brings from the host: environment values and files. References are resolved and opened before the
 // first effect, so that a missing file costs nothing; contents go over the channel, never into the container's config.
 //
-//   check_sources(manifest.seeds, roots); ... plant(link, manifest.seeds);
+//   const HostInputs inputs = read_host_inputs(manifest, roots); ... plant(link, manifest.seeds);
 #pragma once
 
 #include "app/git_source.hpp"
@@ -26,6 +26,14 @@ channel::Environment resolve_environment(const std::map<std::string, domain::Env
 // Throws manifest_invalid for a source that is missing, unreadable, of the wrong kind, or led out of the roots by a link
 // or by what a repository borrows from elsewhere.
 void check_sources(const std::vector<domain::Seed>& seeds, const HostRoots& roots);
+// The profile that security.seccomp names; empty for the engine's own and for none. Throws manifest_invalid.
+std::string read_seccomp(const domain::Manifest& manifest, const HostRoots& roots);
+// All of the above: what creating a session reads on the host before it changes anything, and a dry run as well.
+struct HostInputs {
+    channel::Environment env;
+    std::string seccomp;
+};
+HostInputs read_host_inputs(const domain::Manifest& manifest, const HostRoots& roots);
 // Puts every seed into the workspace, directories first.
 void plant(const channel::Link& link, const std::vector<domain::Seed>& seeds, const GitClones& clones);
 

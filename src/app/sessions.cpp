@@ -10,8 +10,10 @@ namespace sandbox::app {
 namespace {
 
 std::string what_became_of(const state::SessionRow& row) {
+    const bool has_expired = row.state == state::SessionState::expired;
+    const std::int64_t ended_ms = has_expired ? expired_ms(row, row.closed_ms).value_or(row.closed_ms) : row.closed_ms;
     std::string text = "session " + quoted(row.name.empty() ? row.id : row.name) +
-                       (row.state == state::SessionState::expired ? " expired at " : " was destroyed at ") + format_rfc3339(row.closed_ms);
+                       (has_expired ? " expired at " : " was destroyed at ") + format_rfc3339(ended_ms);
     if (!row.reason.empty()) text += " (" + printable(row.reason) + ")";
     return text;
 }
@@ -33,6 +35,11 @@ std::unique_ptr<Stream> dial_bridge(engine::Client& engine, const std::string& c
 }
 
 } // namespace
+
+std::optional<std::int64_t> expired_ms(const state::SessionRow& row, std::int64_t seen_ms) {
+    if (row.expires_ms <= 0 || row.expires_ms > seen_ms) return std::nullopt;
+    return row.expires_ms;
+}
 
 state::SessionRow find_session(const state::Store& store, const std::string& owner, std::string_view id_or_name) {
     if (id_or_name.empty()) throw Error(ErrorCode::usage, "the session's name is empty");
@@ -107,7 +114,7 @@ void explain_unreachable(Context& context, const state::SessionRow& row, const E
             .hint((container ? "sandbox cp still takes files out of it; " : "") + ("sandbox destroy " + row.id) + " clears what is left; then create a new one");
     }
     if (container->paused) {
-        throw Error(ErrorCode::session_unreachable, who + " is paused").hint("docker unpause " + row.container_name + " lets it run on");
+        throw Error(ErrorCode::session_unreachable, who + " is paused").hint("docker unpause " + printable(row.container_name) + " lets it run on");
     }
     throw Error(ErrorCode::session_unreachable, who + " runs but its agent does not answer: " + cause.message());
 }

@@ -15,6 +15,8 @@
 
 namespace sandbox::app {
 
+// When a session's time was over, which is mostly before anybody looks (`seen_ms`); absent where it ended before that, by itself.
+std::optional<std::int64_t> expired_ms(const state::SessionRow& row, std::int64_t seen_ms);
 // By id, or by exact name within the owner. Throws not_found (with a hint that names --owner where another owner has
 // one). The row may be closed.
 state::SessionRow find_session(const state::Store& store, const std::string& owner, std::string_view id_or_name);

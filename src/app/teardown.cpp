@@ -28,7 +28,7 @@ template <typename Step> void attempt(std::vector<Left>& left, const std::string
         step();
     } catch (const Error& error) {
         if (error.code() == ErrorCode::engine_unreachable) throw;
-        left.push_back({what, error.message()});
+        left.push_back({printable(what), error.message()});
     }
 }
 
@@ -111,7 +111,10 @@ std::vector<Left> tear_down(Context& context, state::SessionRow row, const Endin
     });
     if (!ending.forget) {
         const auto kind = ending.closed_as == state::SessionState::expired ? state::EventKind::expired : state::EventKind::destroyed;
-        record(context, kind, row, {{"reason", ending.reason}});
+        EventDetails details{{"reason", ending.reason}};
+        const auto expired = kind == state::EventKind::expired ? expired_ms(row, wall_now_ms()) : std::nullopt;
+        if (expired) details.emplace_back("expiredAt", format_rfc3339(*expired));
+        record(context, kind, row, std::move(details));
     }
     store.forget_lock(row.id);
     return left;
@@ -126,16 +129,18 @@ Error left_error(const std::vector<Left>& left) {
 }
 
 bool clear_if_ended(Context& context, const state::SessionRow& seen) {
-    const auto lock = context.store().try_lock_session(seen.id);
-    const auto row = context.store().find(seen.id);
-    if (!lock || !row) return false;
-    if (state::is_closed(row->state)) return true;
-    const bool may_run = row->state == state::SessionState::running || row->state == state::SessionState::stopped;
+    const auto held = context.store().try_lock_open(seen.id);
+    if (!held) {
+        const auto now = context.store().find(seen.id);
+        return now && state::is_closed(now->state);
+    }
+    const state::SessionRow& row = held->row;
+    const bool may_run = row.state == state::SessionState::running || row.state == state::SessionState::stopped;
     // A half-made or half-destroyed row whose lock is free has nobody who will finish it.
-    if (may_run && context.engine_of(row->endpoint, row->engine_id).inspect_container(row->container_id)) return false;
-    Ending ending{state::SessionState::expired, k_ended_by_itself, row->state == state::SessionState::creating};
+    if (may_run && context.engine_of(row.endpoint, row.engine_id).inspect_container(row.container_id)) return false;
+    Ending ending{state::SessionState::expired, k_ended_by_itself, row.state == state::SessionState::creating};
     if (!may_run) ending = {state::SessionState::destroyed, "finished for its successor", ending.forget};
-    return tear_down(context, *row, ending).empty();
+    return tear_down(context, row, ending).empty();
 }
 
 void take_overdue(Context& context) {
@@ -148,11 +153,10 @@ void take_overdue(Context& context) {
         if (taken == k_overdue_at_once || boot_now_ms() > until) return;
         if (silent.contains(seen.endpoint)) continue;
         try {
-            const auto lock = store.try_lock_session(seen.id);
-            const auto row = store.find(seen.id);
+            const auto held = store.try_lock_open(seen.id);
             // Looked at again under the lock: an extend or a destroy may have come first.
-            if (!lock || !row || state::is_closed(row->state) || row->expires_ms > wall_now_ms() || has_failed(*row)) continue;
-            if (tear_down(context, *row, {state::SessionState::expired, "ttl"}).empty()) ++taken;
+            if (!held || held->row.expires_ms > wall_now_ms() || has_failed(held->row)) continue;
+            if (tear_down(context, held->row, {state::SessionState::expired, "ttl"}).empty()) ++taken;
         } catch (const Error& error) {
             // What stands in one session's way is not in the others'.
             if (error.code() == ErrorCode::engine_unreachable) silent.insert(seen.endpoint);

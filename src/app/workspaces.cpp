@@ -60,7 +60,7 @@ engine::Filter mounting(const std::string& volume) {
 
 std::string holder(const engine::ContainerInfo& container) {
     const std::string session = domain::label(container.labels, domain::k_label_session);
-    return session.empty() ? "container " + container.name : "session " + printable(session);
+    return printable(session.empty() ? "container " + container.name : "session " + session);
 }
 
 bool matches(const WorkspaceRow& workspace, const std::map<std::string, std::string>& labels) {

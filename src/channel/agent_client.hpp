@@ -118,6 +118,8 @@ struct ExecIo {
     // Read only when request.stdin_open; end of file is passed on, the rest of the stream goes on. A read error ends the
     // command's whole tree, and is thrown from exec().
     int stdin_fd = -1;
+    // Called once, when the agent has taken the command: a caller's terminal is its own until then.
+    std::function<void()> on_begin;
     // Called for each piece of output in order. May block (back-pressure reaches the command). What it throws ends the
     // command's whole tree, and is thrown on from exec().
     std::function<void(OutputStream, std::string_view)> on_output;

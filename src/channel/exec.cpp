@@ -292,6 +292,7 @@ ExecResult exec(const Link& link, const ExecRequest& request, ExecIo& io) {
     if (is_too_big(items)) return too_big();
     auto connection = open_connection(link, Operation::exec, encode_request(request, items), start_patience(request.timeout));
     ExecCall call(std::move(connection), request, io);
+    if (io.on_begin) io.on_begin();
     std::optional<ExecResult> result;
     try {
         result = call.run(request.tty ? io.window_size : nullptr);

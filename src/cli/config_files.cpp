@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/config_files.hpp"
 
+#include "state/events.hpp"
 #include "util/environment.hpp"
 #include "util/error.hpp"
 #include "util/fs.hpp"
 #include "util/text.hpp"
-
 
 namespace sandbox::cli {
 namespace {
@@ -21,8 +21,21 @@ std::string user_config() {
     return home.starts_with('/') ? home + "/.config/sandbox/config.yaml" : "";
 }
 
+Error unknown_event(const domain::ConfigHook& hook) {
+    const auto known = state::event_names();
+    const auto near = nearest(hook.kind, known);
+    return domain::located(hook.mark, "hooks: no event is called " + quoted(hook.kind) + (near ? "; did you mean " + quoted(*near) + "?" : ""))
+        .hint("events are " + join(known, ", "));
+}
+
 ConfigFile parsed(const std::string& path, const std::string& text) {
-    return {path, domain::parse_config(path, text, directory_of(path))};
+    ConfigFile file{path, domain::parse_config(path, text, directory_of(path))};
+    std::erase_if(file.config.hooks, [&](const domain::ConfigHook& hook) {
+        const bool is_known = state::event_from_name(hook.kind).has_value();
+        if (!is_known) file.config.hook_problems.push_back(unknown_event(hook));
+        return !is_known;
+    });
+    return file;
 }
 
 } // namespace

@@ -37,7 +37,8 @@ std::string padded(std::string text, std::size_t width) {
 std::string finding_text(const app::Finding& finding) {
     std::string text = paragraph(padded("  " + std::string(app::finding_status_name(finding.status)), k_mark), finding.what);
     for (const auto& detail : finding.details) text += paragraph(std::string(k_mark, ' ') + "- ", detail);
-    if (!finding.fix.empty()) text += paragraph(std::string(k_mark, ' ') + "fix: ", finding.fix);
+    // In one line, whatever its length: a command that is copied from here must not have breaks in its quotes.
+    if (!finding.fix.empty()) text += std::string(k_mark, ' ') + "fix: " + printable(finding.fix) + "\n";
     return text;
 }
 

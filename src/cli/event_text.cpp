@@ -53,8 +53,11 @@ std::string event_text(const Event& event) {
     case EventKind::exec_ended: return exec_end(event) + ": " + text_of(event, "command");
     case EventKind::written:
     case EventKind::exported: return text_of(event, "path") + " (" + counted(number_of(event, "files"), "file") + ", " + counted(number_of(event, "bytes"), "byte") + ")";
-    case EventKind::destroyed:
-    case EventKind::expired: return text_of(event, "reason");
+    case EventKind::destroyed: return text_of(event, "reason");
+    case EventKind::expired: {
+        const std::string when = text_of(event, "expiredAt");
+        return text_of(event, "reason") + (when.empty() ? "" : ", at " + when);
+    }
     case EventKind::collected: return text_of(event, "what") + " " + text_of(event, "id") + " (" + text_of(event, "why") + ")";
     }
     return {};

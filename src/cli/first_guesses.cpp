@@ -150,7 +150,6 @@ constexpr std::array k_options{
     Guess{"create", "-ti", k_terminal},
     Guess{"create", "--interactive", k_terminal},
     Guess{"create", "--tty", k_terminal},
-    Guess{"create", "--rm", "sessions remove themselves: leave --rm out"},
     Guess{"create", "--restart", "a session ends once and for all: leave --restart out"},
     Guess{"create", "--init", "PID 1 is an init in every session: leave --init out"},
     Guess{"create", "--entrypoint", "an image's entry point is not run: sandbox exec runs what you name"},

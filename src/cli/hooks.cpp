@@ -68,12 +68,18 @@ std::vector<Hook> config_hooks(const Invocation& call) {
     std::vector<Hook> hooks;
     for (const auto& file : call.config_files()) {
         for (const auto& hook : file.config.hooks) {
-            const auto kind = state::event_from_name(hook.kind);
-            if (!kind) throw domain::located(hook.mark, "no event is called " + quoted(hook.kind)).hint("events are " + join(state::event_names(), ", "));
-            hooks.push_back({*kind, hook.command, place_of(hook.mark)});
+            if (const auto kind = state::event_from_name(hook.kind)) hooks.push_back({*kind, hook.command, place_of(hook.mark)});
         }
     }
     return hooks;
+}
+
+std::vector<Error> hook_problems(const Invocation& call) {
+    std::vector<Error> problems;
+    for (const auto& file : call.config_files()) {
+        problems.insert(problems.end(), file.config.hook_problems.begin(), file.config.hook_problems.end());
+    }
+    return problems;
 }
 
 app::WorkspaceCheck workspace_check(const Invocation& call) {
@@ -121,6 +127,7 @@ int HookRunner::run_all(std::vector<state::Event> events) {
         if (!m_hooks) {
             m_hooks.emplace(); // a config that can't be read is told of once
             m_hooks = config_hooks(m_call);
+            for (const auto& problem : hook_problems(m_call)) warn("a hook is left out: " + problem.message());
         }
         if (m_hooks->empty()) return 0;
         app::Interrupt interrupt;

@@ -20,9 +20,10 @@ struct Hook {
     std::string origin; // "/etc/sandbox/config.yaml:3"
 };
 
-// Those of every config file that holds for the call, in the order in which they run. Throws manifest_invalid for an
-// unknown kind of event, and what read_config_files() throws.
+// Those of every config file that holds for the call, in the order in which they run. Throws what read_config_files() throws.
 std::vector<Hook> config_hooks(const Invocation& call);
+// What keeps the others from being run: an unknown kind of event, or what is no command. Throws the same.
+std::vector<Error> hook_problems(const Invocation& call);
 
 // Keeps what happens until the command has done its work, printed its result and let go of its locks, and then runs each event's
 // hooks, one after the other and waited for: whoever awaits a command has seen its events. A start of an exec is told at once.

@@ -246,6 +246,26 @@ bool switch_state(const std::string& name, const std::string& value) {
     return value == "true";
 }
 
+// "-m=1g", "-e=A=b", "-it=false": as docker reads them, what follows the "=" is the last letter's value.
+struct LetterWithValue {
+    std::string before; // "-i" of "-it=false"; "-" where there is none
+    const Option* option;
+    std::string value;
+};
+
+// Absent for any other word, "-eA=b" among them: there the first letter takes all of the rest.
+std::optional<LetterWithValue> letter_with_value(const std::vector<Option>& options, const std::string& word) {
+    const auto equals = word.find('=');
+    if (equals == std::string::npos || equals < 2 || word[1] == '-') return std::nullopt;
+    const Option* option = nullptr;
+    for (std::size_t i = 1; i < equals; ++i) {
+        option = find_option(options, std::string{'-', word[i]});
+        const bool takes_rest = i + 1 < equals && option != nullptr && !option->value.empty();
+        if (option == nullptr || takes_rest) return std::nullopt;
+    }
+    return LetterWithValue{word.substr(0, equals - 1), option, word.substr(equals + 1)};
+}
+
 // Writes each option as CLI11 takes it as it was meant: a boolean alone means true, and it would take the next word for its
 // value; a value that is missing is said in our words. Ends where the words of a command to be run begin.
 std::vector<std::string> settle(const Command& command, const std::vector<std::string>& words, const std::vector<Option>& options) {
@@ -255,6 +275,15 @@ std::vector<std::string> settle(const Command& command, const std::vector<std::s
         if (!is_option(*word)) {
             if (command.stops_at_first_argument) break;
             settled.push_back(*word);
+            continue;
+        }
+        if (const auto last = letter_with_value(options, *word)) {
+            if (last->before.size() > 1) settled.push_back(last->before);
+            const std::string long_name = "--" + last->option->name;
+            if (last->option->value.empty()) {
+                if (switch_state({'-', last->option->letter}, last->value)) settled.push_back(long_name);
+            } else if (last->value.empty()) settled.insert(settled.end(), {long_name, ""});
+            else settled.push_back(long_name + "=" + last->value);
             continue;
         }
         const std::string name = name_of_option(*word);

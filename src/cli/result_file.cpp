@@ -1,43 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/result_file.hpp"
 
+#include "util/descriptor_path.hpp"
 #include "util/error.hpp"
 #include "util/text.hpp"
 
-#include <charconv>
 #include <fcntl.h>
 #include <filesystem>
-#include <optional>
-#include <string_view>
 #include <sys/stat.h>
+#include <utility>
 
 namespace sandbox::cli {
-namespace {
-
-// A path that stands for a descriptor of the caller's. What is behind it is written to and never replaced, a file included:
-// others may hold it too, and go on writing.
-std::optional<int> descriptor_of(std::string_view path) {
-    if (path == "/dev/stdout") return 1;
-    if (path == "/dev/stderr") return 2;
-    for (const std::string_view prefix : {"/dev/fd/", "/proc/self/fd/"}) {
-        if (!path.starts_with(prefix)) continue;
-        int number = -1;
-        const auto [end, failure] = std::from_chars(path.data() + prefix.size(), path.data() + path.size(), number);
-        if (failure == std::errc() && end == path.data() + path.size() && number >= 0) return number;
-    }
-    return std::nullopt;
-}
-
-} // namespace
-
 ResultFile::ResultFile(const std::string& path) {
     if (path == "-") {
         throw Error(ErrorCode::usage, "--result - would mix the result into the command's output")
             .hint("--result FILE, --result /dev/fd/3 for a descriptor of yours, or --json for the result alone");
     }
-    if (const auto descriptor = descriptor_of(path)) {
-        m_stream.reset(::fcntl(*descriptor, F_DUPFD_CLOEXEC, 3));
-        if (!m_stream) throw errno_error("--result " + printable(path));
+    if (auto descriptor = open_descriptor_path(path)) {
+        m_stream = std::move(*descriptor);
         return;
     }
     struct stat info {};

@@ -11,6 +11,7 @@ namespace {
 
 int run_show(Invocation& call) {
     const auto builder = manifest_builder(call);
+    if (const auto problems = hook_problems(call); !problems.empty()) throw problems.front();
     ConfigView view{{}, builder.values(), builder.ceilings(), config_hooks(call)};
     for (const auto& file : call.config_files()) view.files.push_back(file.path);
     if (call.json()) {

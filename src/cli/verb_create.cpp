@@ -24,6 +24,7 @@ std::vector<Option> options() {
     all.push_back({"reuse", 0, "", "take the running session of that --name, if it is of the same manifest"});
     all.push_back({"wait", 0, "DURATION", "wait for a place where a ceiling bounds the number of sessions"});
     all.push_back({"dry-run", 0, "", "print what would be made, and make nothing"});
+    all.push_back({"rm", 0, "", "remove it when it ends, whatever the manifest says; the default, accepted for docker's habits"});
     all.push_back({"channel", 0, "auto|socket|bridge", "how to reach the agent [auto]"});
     return all;
 }
@@ -96,15 +97,23 @@ std::string summary(const app::CreatedSession& made, const domain::Manifest& man
                 : "");
 }
 
+domain::ManifestBuilder builder_of(Invocation& call) {
+    auto builder = manifest_builder(call);
+    if (!call.has("rm")) return builder;
+    if (call.value("auto-destroy") == "false") throw Error(ErrorCode::usage, "--rm and --auto-destroy=false ask for the opposite");
+    builder.set("lifecycle.autoDestroy", "true", "--rm");
+    return builder;
+}
+
 int run(Invocation& call) {
-    const auto builder = manifest_builder(call);
+    const auto builder = builder_of(call);
     const auto manifest = builder.build();
     if (call.has("reuse") && manifest.name.empty()) {
         throw Error(ErrorCode::usage, "--reuse needs a name").hint("--name NAME says which session is meant");
     }
     const app::CreateOptions how{channel_choice(call), host_roots(call), {builder.capacity(), wait_time(call)}, call.has("reuse"), workspace_check(call)};
     if (call.has("dry-run")) {
-        app::check_sources(manifest.seeds, how.roots);
+        app::read_host_inputs(manifest, how.roots);
         print_out(call.json() ? plan_document(manifest, call.context().owner())
                               : plan_text(manifest, builder.values(), call.context().owner()));
         return 0;

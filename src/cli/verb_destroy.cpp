@@ -40,7 +40,7 @@ app::DestroySelection selection_from(const Invocation& call) {
     for (const auto& name : selection.names) {
         if (name.empty()) {
             throw Error(ErrorCode::usage, "a session's name is empty")
-                .hint("in a script, the create before may have failed: destroy by --name with --ignore-missing");
+                .hint("in a script, the create before may have failed: create --name NAME, and destroy --ignore-missing NAME");
         }
     }
     return selection;

@@ -35,7 +35,6 @@ app::Finding broken_config(const Error& error) {
 void read_config(const Invocation& call, app::DoctorOptions& options) {
     try {
         const auto builder = manifest_builder(call);
-        config_hooks(call);
         for (const auto& value : builder.values()) {
             if (value.path == "image" && !value.value.empty()) options.default_images.push_back(value.value);
         }
@@ -44,11 +43,12 @@ void read_config(const Invocation& call, app::DoctorOptions& options) {
         options.network_is_capped = std::ranges::any_of(ceilings, [](const auto& one) { return one.path == "network" && one.value == "none"; });
         std::vector<std::string> names;
         for (const auto& file : call.config_files()) names.push_back(file.path);
+        for (const auto& problem : hook_problems(call)) options.config.push_back(broken_config(problem));
+        if (!options.config.empty()) return;
         options.config.push_back({{}, "config", app::FindingStatus::ok, names.empty() ? "no config file: built-in defaults, and no ceilings" : join(names, ", "), {}, {}});
     } catch (const Error& error) {
         options.config.push_back(broken_config(error));
     }
-    options.default_images.emplace_back(k_base_image);
 }
 
 std::string counts(const app::DoctorReport& report) {
@@ -69,6 +69,7 @@ int run(Invocation& call) {
     }
     if (how.quick && how.image) throw Error(ErrorCode::usage, "--quick tries no session, so --image has no meaning with it");
     read_config(call, how);
+    how.default_images.emplace_back(k_base_image);
     const auto report = app::examine(call.context(), how);
     if (call.json()) print_out(doctor_document(report));
     else print_out(call.quiet() ? complaints_text(report) : doctor_text(report));

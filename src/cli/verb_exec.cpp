@@ -145,8 +145,11 @@ void ExecRun::attempt() {
     const bool captures = m_call.json() || m_result_file;
     m_streams.emplace(!m_call.json(), captures ? std::optional(target.manifest.limits.max_output) : std::nullopt);
     std::optional<RawTty> raw;
-    if (request.tty && is_terminal(STDIN_FILENO) && request.stdin_open) raw.emplace(STDIN_FILENO);
     channel::ExecIo io;
+    // No sooner: a hook may run before, and a start that hangs has to be left by Ctrl-C.
+    io.on_begin = [&] {
+        if (request.tty && is_terminal(STDIN_FILENO) && request.stdin_open) raw.emplace(STDIN_FILENO);
+    };
     io.stdin_fd = request.stdin_open ? STDIN_FILENO : -1;
     io.on_output = [this, &io](channel::OutputStream stream, std::string_view bytes) {
         m_streams->take(stream, bytes, io);

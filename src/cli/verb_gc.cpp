@@ -5,6 +5,7 @@
 #include "cli/output.hpp"
 #include "cli/verbs.hpp"
 #include "domain/units.hpp"
+#include "util/text.hpp"
 
 namespace sandbox::cli {
 namespace {
@@ -36,11 +37,12 @@ domain::GcPolicy policy_from(Invocation& call) {
     return policy;
 }
 
+// One line, whatever the names and labels of an engine's objects hold.
 std::string line_for(const app::GcOutcome& outcome) {
     std::string text = std::string(domain::gc_action_name(outcome.item.action)) + " " + outcome.item.id + " (" +
                        std::string(domain::gc_why_name(outcome.item.why));
     if (!outcome.item.owner.empty()) text += ", owner " + outcome.item.owner;
-    return text + ")";
+    return printable(text + ")");
 }
 
 int run(Invocation& call) {

@@ -77,13 +77,16 @@ int run_init(Invocation& call) {
 void note_sources(const Invocation& call, const std::string& path, const domain::Manifest& manifest) {
     auto roots = call.values("allow-path");
     roots.push_back(directory_of(path));
-    for (const auto& seed : manifest.seeds) {
+    const auto attempt = [&](const auto& look) {
         try {
-            app::check_sources({seed}, roots);
+            look();
         } catch (const Error& error) {
             say("note: as things are here, create would refuse " + printable(path) + ": " + error.message());
         }
-    }
+    };
+    for (const auto& variable : manifest.env) attempt([&] { app::resolve_environment({variable}, roots); });
+    for (const auto& seed : manifest.seeds) attempt([&] { app::check_sources({seed}, roots); });
+    attempt([&] { app::read_seccomp(manifest, roots); });
 }
 
 std::vector<Error> problems_of(const Invocation& call, const std::string& path) {

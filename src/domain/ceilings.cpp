@@ -116,7 +116,8 @@ std::vector<std::string> bounded_keys() {
 void check_top_level(const YamlNode::Entry& entry) {
     if (find_key(entry.key) != nullptr || is_section(entry.key)) return;
     const auto known = bounded_keys();
-    const auto near = nearest(entry.key, known);
+    auto near = nearest(entry.key, known);
+    if (!near) near = nearest_key(entry.key); // by its last segment
     throw located(entry.mark, formatted("unknown key \"{}\"{}", shown(entry.key),
                                         near ? formatted("; did you mean \"{}\"?", *near) : std::string()))
         .hint(formatted("ceilings: {}", join(known, ", ")));

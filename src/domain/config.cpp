@@ -23,8 +23,9 @@ Error unknown_config_key(const YamlNode::Entry& entry) {
     const std::string suffix = near ? formatted("; did you mean \"{}\"?", *near) : std::string();
     Error error = located(entry.mark, formatted("unknown key \"{}\"{}", shown(entry.key), suffix));
     const bool is_manifest_key = find_key(entry.key) != nullptr || is_section(entry.key);
-    return error.hint(is_manifest_key ? formatted("{} belongs under \"defaults\"", entry.key)
-                                      : formatted("here: {}", join(known, ", ")));
+    if (is_manifest_key) return error.hint(formatted("{} belongs under \"defaults\"", entry.key));
+    const auto elsewhere = near ? std::nullopt : nearest_key(entry.key);
+    return error.hint(elsewhere ? formatted("a manifest's keys belong under \"defaults\": defaults.{}", *elsewhere) : formatted("here: {}", join(known, ", ")));
 }
 
 std::vector<std::string> read_command(const Field& field) {
@@ -34,12 +35,14 @@ std::vector<std::string> read_command(const Field& field) {
     return command;
 }
 
-std::vector<ConfigHook> read_hooks(const Field& hooks) {
-    std::vector<ConfigHook> all;
+void read_hooks(const Field& hooks, Config& config) {
     for (const auto& entry : hooks.node.entries) {
-        all.push_back({entry.key, entry.mark, read_command(entry_of(hooks, entry))});
+        try {
+            config.hooks.push_back({entry.key, entry.mark, read_command(entry_of(hooks, entry))});
+        } catch (const Error& error) {
+            config.hook_problems.push_back(error);
+        }
     }
-    return all;
 }
 
 YamlNodePtr empty_map(const YamlMark& mark) {
@@ -55,7 +58,7 @@ Config parse_config(std::string source, std::string_view text, std::string base_
     const auto root = parse_yaml(std::make_shared<YamlSource>(
         YamlSource{std::move(source), std::string(text), std::move(base_directory), YamlOrigin::document}));
     if (!root->is(YamlNode::Kind::map)) throw located(root->mark, formatted("a config is a map, and this is {}", kind_name(root->kind)));
-    Config config{empty_map(root->mark), empty_map(root->mark), {}, {}};
+    Config config{empty_map(root->mark), empty_map(root->mark), {}, {}, {}};
     for (const auto& entry : root->entries) {
         const Field field{entry.key, entry.mark, *entry.value};
         if (std::ranges::find(k_keys, entry.key) == k_keys.end()) throw unknown_config_key(entry);
@@ -67,7 +70,7 @@ Config parse_config(std::string source, std::string_view text, std::string base_
         require_map(field);
         if (entry.key == "defaults") config.defaults = normalise_manifest(entry.value);
         else if (entry.key == "ceilings") config.ceilings = entry.value;
-        else config.hooks = read_hooks(field);
+        else read_hooks(field, config);
     }
     // The defaults are checked by themselves: a mistake in them must not come up only where no manifest covers it.
     DecodeContext context;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "domain/yaml.hpp"
+#include "util/error.hpp"
 
 #include <string>
 #include <string_view>
@@ -25,11 +26,12 @@ struct Config {
     YamlNodePtr defaults; // normalised, its keys and values checked
     YamlNodePtr ceilings; // as written; for Ceilings::add
     std::vector<ConfigHook> hooks;
+    std::vector<Error> hook_problems; // of the entries under `hooks:` that are none: each keeps only itself from being run
     std::vector<std::string> authorize; // a command and its arguments; empty: nobody is asked
     bool names_host_paths = false; // the defaults may reach files beside the config
 };
 
-// Throws manifest_invalid.
+// Throws manifest_invalid, a wrong hook left out.
 Config parse_config(std::string source, std::string_view text, std::string base_directory);
 
 } // namespace sandbox::domain

@@ -23,6 +23,7 @@ struct DecodeContext {
     std::vector<std::string> allowed_paths;
     // Canonical JSON of our own, where what holds between keys was checked before, or a part that others complete.
     bool is_partial = false;
+    bool is_stored = false; // what a version of ours has taken before: a session stays usable where a rule was added since
     Problems* problems = nullptr; // null: the first error is thrown
 };
 

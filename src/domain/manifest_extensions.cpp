@@ -41,9 +41,13 @@ YamlNodePtr read_export_files(const Field& field, const DecodeContext& context) 
     return node;
 }
 
-YamlNodePtr read_list(const Field& field) {
+YamlNodePtr read_list(const Field& field, const ManifestKey& key, const DecodeContext& context) {
     auto node = copy_shape(field, YamlNode::Kind::list);
     auto words = read_words(field);
+    if (words.size() < key.least && !context.is_stored) {
+        // Taken for "nothing", it would turn off what a config file's defaults ask for, and nobody would see it.
+        throw field.error("a command and its arguments, and this names none").hint("leave the key out, or write it as in " + std::string(key.example));
+    }
     for (auto& word : words) {
         if (field.path == "export.optional") word = workspace_path(field, word);
         node->items.push_back(scalar(field, std::move(word)));
@@ -70,7 +74,7 @@ YamlNodePtr read_value(const Field& field, const ManifestKey& key, const DecodeC
     case KeyType::size: return scalar(field, format_size(read_size(field, key.least)));
     case KeyType::duration: return scalar(field, format_duration_exact(read_duration(field)));
     case KeyType::count: return scalar(field, formatted("{}", read_count(field, key.least, key.most)), true);
-    case KeyType::list: return read_list(field);
+    case KeyType::list: return read_list(field, key, context);
     default: return scalar(field, read_word(field));
     }
 }

@@ -184,6 +184,7 @@ std::string to_canonical_json(const Manifest& manifest) {
 Manifest from_canonical_json(std::string_view text) {
     DecodeContext context;
     context.is_partial = true;
+    context.is_stored = true;
     return decode_manifest(*tree_from_json("stored manifest", text), context);
 }
 

@@ -70,7 +70,7 @@ constexpr std::array k_keys = {
     ManifestKey{"export.files", map, "Workspace paths to copy out, and where to", "", "", "{output/report.md: ./report.md}"},
     ManifestKey{"export.optional", list, "Workspace paths whose absence is no failure", "", "", "[coverage]"},
     ManifestKey{"export.scan", list, "Command that sees each file before it leaves; status 0 lets it pass", "", "",
-                "[clamscan, \"-\"]"},
+                "[clamscan, \"-\"]", 1},
     ManifestKey{"policy.allow", list, "Tools that are offered to an agent", "", "", "[exec_command, read_file]"},
     ManifestKey{"policy.exec.allowedCommands", list, "Commands that may run, all others may not", "", "", "[npm, node]"},
     ManifestKey{"policy.exec.blockedCommands", list, "Commands that may not run", "", "", "[curl]"},

@@ -37,7 +37,7 @@ struct ManifestKey {
     std::string_view default_text; // as it would be written; empty: none
     std::string_view choices;  // "none|bridge", for KeyType::choice
     std::string_view example;  // a value on one line, as YAML
-    std::uint64_t least = 0;   // of a count or size
+    std::uint64_t least = 0;   // of a count or size; of a list, its items
     std::uint64_t most = 0;    // of a count or number; 0: what fits
     CeilingRule ceiling = CeilingRule::none;
 };

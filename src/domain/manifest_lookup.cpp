@@ -62,7 +62,15 @@ std::string where_it_belongs(std::string_view key, const std::string& path) {
     const std::string name = path.substr(dot == std::string::npos ? 0 : dot + 1);
     const std::string what = name == key ? formatted("\"{}\"", name) : formatted("it is called \"{}\" and", name);
     if (dot == std::string::npos) return formatted("{} belongs at the top level", what);
-    return formatted("{} belongs under \"{}\"", what, path.substr(0, dot));
+    return formatted("{} belongs under \"{}\": {}", what, path.substr(0, dot), path);
+}
+
+// The path whose last segment is spelled nearly so: "memroy".
+std::string nearly_elsewhere(std::string_view name) {
+    std::vector<std::string> names;
+    for (const ManifestKey& key : manifest_keys()) names.emplace_back(key.path.substr(key.path.rfind('.') + 1));
+    const auto near = nearest(name, names);
+    return near ? elsewhere(*near) : std::string();
 }
 
 } // namespace
@@ -103,11 +111,8 @@ std::optional<std::string> nearest_key(std::string_view path) {
     const std::string_view last = path.substr(path.rfind('.') == std::string_view::npos ? 0 : path.rfind('.') + 1);
     std::string found = elsewhere(last);
     if (!found.empty()) return found;
-    // A misspelling of a last segment: "memroy".
-    std::vector<std::string> names;
-    for (const ManifestKey& key : manifest_keys()) names.emplace_back(key.path.substr(key.path.rfind('.') + 1));
-    const auto name = nearest(last, names);
-    return name ? std::optional(elsewhere(*name)) : std::nullopt;
+    found = nearly_elsewhere(last);
+    return found.empty() ? std::nullopt : std::optional(std::move(found));
 }
 
 bool is_extension(std::string_view path) {
@@ -124,6 +129,9 @@ Error unknown_key(std::string_view parent, std::string_view key, const YamlMark&
         return located(mark, formatted("unknown key \"{}\"{}", shown(key),
                                          parent.empty() ? std::string() : formatted(" under \"{}\"", parent)))
             .hint(where_it_belongs(key, place));
+    }
+    if (const std::string meant = near ? std::string() : nearly_elsewhere(key); !meant.empty()) {
+        return located(mark, formatted("unknown key \"{}\"; did you mean \"{}\"?", shown(key), meant)).hint(where_it_belongs(key, meant));
     }
     return located(mark, formatted("unknown key \"{}\"{}", shown(key),
                                      near ? formatted("; did you mean \"{}\"?", *near) : std::string()))

@@ -80,6 +80,7 @@ json list_schema(const ManifestKey& key) {
     } else if (key.path.ends_with("Capabilities")) {
         items = capability_schema();
     }
+    if (key.least > 0) return {{"type", "array"}, {"minItems", key.least}, {"items", std::move(items)}};
     return {{"type", {"array", "null"}}, {"items", std::move(items)}};
 }
 

@@ -4,7 +4,9 @@
 #include "util/fd.hpp"
 #include "util/text.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <ctime>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <unistd.h>
@@ -81,11 +83,21 @@ bool has_log(const std::string& path) {
     return ::stat((path + "-wal").c_str(), &log) == 0 && log.st_size > 0;
 }
 
+// The kernel stamps files by a clock that goes in steps (of 10 ms at most): what is written again within the step of the last write
+// has the same times as before. Git calls such an entry racily clean. A write sets both times, so both have to be new.
+bool may_change_unseen(const struct stat& file) {
+    constexpr std::int64_t k_step_ns = 20'000'000;
+    const auto in_ns = [](const timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; };
+    timespec now {};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return std::min(in_ns(file.st_mtim), in_ns(file.st_ctim)) + k_step_ns > in_ns(now);
+}
+
 } // namespace
 
 std::optional<Snapshot> Snapshot::take(const std::string& path) {
     Snapshot snapshot(path);
-    if (has_log(path) || ::stat(path.c_str(), &snapshot.m_before) != 0) return std::nullopt;
+    if (has_log(path) || ::stat(path.c_str(), &snapshot.m_before) != 0 || may_change_unseen(snapshot.m_before)) return std::nullopt;
     return snapshot;
 }
 

@@ -99,7 +99,7 @@ class Db {
 // if nothing was written meanwhile, so it is asked before and after, and read again properly where it was.
 class Snapshot {
   public:
-    // Absent when a log is there.
+    // Absent when a log is there, and where the last write is so new that another one might not be seen.
     static std::optional<Snapshot> take(const std::string& path);
     bool is_current() const;
 

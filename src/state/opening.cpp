@@ -4,6 +4,7 @@
 #include "util/fs.hpp"
 #include "util/time.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <optional>
@@ -29,18 +30,6 @@ std::optional<Opened> open_current(const Layout& layout, std::span<const Migrati
     auto db = std::make_unique<Db>(layout.database(), access);
     if (schema_of(*db, known) != SchemaStatus::current) return std::nullopt;
     return Opened{std::move(db), std::move(*identity), {}};
-}
-
-// Returns the new name, after moving the database and its journals: a write-ahead log that stayed would be applied to
-// the next database of this name.
-std::string set_aside(const std::string& database) {
-    std::string aside = database + ".broken-" + format_rfc3339(wall_now_ms());
-    for (int count = 2; ::access(aside.c_str(), F_OK) == 0; ++count) {
-        aside = database + ".broken-" + format_rfc3339(wall_now_ms()) + "-" + std::to_string(count);
-    }
-    for (const char* suffix : {"-wal", "-shm", "-journal"}) ::rename((database + suffix).c_str(), (aside + suffix).c_str());
-    if (::rename(database.c_str(), aside.c_str()) != 0) throw errno_error("cannot set " + database + " aside");
-    return aside;
 }
 
 std::unique_ptr<Db> open_and_migrate(const Layout& layout, std::span<const Migration> known) {
@@ -73,6 +62,30 @@ Identity settle_identity(const Layout& layout, Db& db) {
 }
 
 } // namespace
+
+// The log holds what was written last, and is nothing without its database. So it gets its second name before the database moves,
+// and loses its first one after: whoever is killed in between leaves both together, in the old place or in the new one. What is
+// left under the old name then is of no database: SQLite removes it when it finds an empty one.
+std::string set_aside(const std::string& database) {
+    constexpr std::array k_suffixes{"-wal", "-shm", "-journal"};
+    std::string aside = database + ".broken-" + format_rfc3339(wall_now_ms());
+    for (int count = 2; ::access(aside.c_str(), F_OK) == 0; ++count) {
+        aside = database + ".broken-" + format_rfc3339(wall_now_ms()) + "-" + std::to_string(count);
+    }
+    const auto give_name = [&](const std::string& suffix) {
+        ::unlink((aside + suffix).c_str()); // of an attempt that was killed: the file is still there under its first name
+        return ::link((database + suffix).c_str(), (aside + suffix).c_str()) == 0 || errno == ENOENT;
+    };
+    bool are_linked = true;
+    for (const char* suffix : k_suffixes) are_linked = give_name(suffix) && are_linked;
+    if (::rename(database.c_str(), aside.c_str()) != 0) throw errno_error("cannot set " + database + " aside");
+    for (const char* suffix : k_suffixes) {
+        // A file system without links: a log that stayed would be taken for the next database's.
+        if (!are_linked) ::rename((database + suffix).c_str(), (aside + suffix).c_str());
+        ::unlink((database + suffix).c_str());
+    }
+    return aside;
+}
 
 Opened open_database(const Layout& layout, std::span<const Migration> known) {
     try {

@@ -23,6 +23,9 @@ struct Opened {
     std::optional<Snapshot> snapshot = std::nullopt; // `db` is one
 };
 
+// Moves a database with its journals out of the way and returns its new name. Killed at any point, it leaves them together. For
+// whoever holds the schema lock. Throws Error.
+std::string set_aside(const std::string& database);
 Opened open_database(const Layout& layout, std::span<const Migration> known);
 // Read-only, a snapshot where nobody writes, and without any repair: null `db` when anything at all is not as it should be.
 Opened open_database_for_lookup(const Layout& layout, std::span<const Migration> known);

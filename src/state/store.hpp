@@ -36,6 +36,11 @@ struct Leftover {
 // Whether a full disk may be met with the space that is kept for ending sessions.
 enum class Reserve { keep, give_up };
 
+struct LockedSession {
+    FileLock lock;
+    SessionRow row;
+};
+
 // May be used by several threads; must not cross a fork.
 class Store {
   public:
@@ -116,6 +121,9 @@ class Store {
     // Kernel locks under <dir>/locks. try_* are absent when held by somebody else.
     FileLock lock_session(std::string_view id) const;
     std::optional<FileLock> try_lock_session(std::string_view id) const;
+    // The same with the row as it is under the lock; absent too when the session is closed or gone, and no lock file stays then.
+    std::optional<LockedSession> try_lock_open(std::string_view id) const;
+    // Whether somebody is at work on it. Makes no file.
     bool is_session_locked(std::string_view id) const;
     FileLock lock_workspace(std::string_view owner, std::string_view id) const; // file name is a hash
     std::optional<FileLock> try_lock_gc() const;

@@ -46,6 +46,15 @@ std::optional<FileLock> Store::try_lock_session(std::string_view id) const {
     return FileLock::try_acquire(m_impl->layout.session_lock(id));
 }
 
+std::optional<LockedSession> Store::try_lock_open(std::string_view id) const {
+    auto lock = try_lock_session(id);
+    if (!lock) return std::nullopt;
+    auto row = find(id);
+    if (row && !is_closed(row->state)) return LockedSession{std::move(*lock), std::move(*row)};
+    lock->remove_file(); // taking the lock has brought back the file of a session that ended meanwhile
+    return std::nullopt;
+}
+
 bool Store::is_session_locked(std::string_view id) const {
     check_id_is_file_name(id);
     return FileLock::is_held(m_impl->layout.session_lock(id));

@@ -69,7 +69,10 @@ AtomicFile::AtomicFile(int directory_fd, std::string name, mode_t mode)
     : m_directory(directory_fd), m_name(std::move(name)), m_temporary(temporary_beside(m_name)) {
     m_file.reset(::openat(m_directory, m_temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!m_file) throw errno_error("cannot write " + m_name);
-    if (::fchmod(m_file.get(), mode) != 0) throw errno_error("cannot set the mode of " + m_name);
+    if (::fchmod(m_file.get(), mode) == 0) return;
+    const Error error = errno_error("cannot set the mode of " + m_name);
+    ::unlinkat(m_directory, m_temporary.c_str(), 0); // what is not constructed has no destructor
+    throw error;
 }
 
 AtomicFile::~AtomicFile() {

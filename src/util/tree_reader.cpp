@@ -83,13 +83,14 @@ class FileReader {
   public:
     FileReader(TreeEncoder& out, std::optional<std::uint64_t> max_file) : m_out(out), m_max_file(max_file) {}
 
+    // Returns how much content went, holes left out: what the other end counts as well.
     std::uint64_t read(int fd, TreeRecord& record, std::uint64_t blocks, std::string_view shown) {
         if (m_max_file && record.size > *m_max_file) throw_file_too_large(shown, record.size, *m_max_file);
         if (record.size <= k_small_file) return read_small(fd, record, shown);
         record.sparse = blocks * 512 < record.size && ::lseek(fd, 0, SEEK_HOLE) < static_cast<off_t>(record.size);
         m_out.record(record);
-        if (record.sparse) copy_extents(fd, record.size, shown);
-        else copy_range(fd, 0, record.size, shown);
+        if (record.sparse) return copy_extents(fd, record.size, shown);
+        copy_range(fd, 0, record.size, shown);
         return record.size;
     }
 
@@ -135,8 +136,9 @@ class FileReader {
         }
     }
 
-    void copy_extents(int fd, std::uint64_t size, std::string_view shown) {
+    std::uint64_t copy_extents(int fd, std::uint64_t size, std::string_view shown) {
         std::uint64_t at = 0;
+        std::uint64_t copied = 0;
         while (at < size) {
             const off_t data = ::lseek(fd, static_cast<off_t>(at), SEEK_DATA);
             if (data < 0 && errno == ENXIO) break; // only a hole is left
@@ -146,6 +148,7 @@ class FileReader {
             const auto end = std::min(static_cast<std::uint64_t>(hole), size);
             m_out.extent(static_cast<std::uint64_t>(data), end - static_cast<std::uint64_t>(data));
             copy_range(fd, static_cast<std::uint64_t>(data), end - static_cast<std::uint64_t>(data), shown);
+            copied += end - static_cast<std::uint64_t>(data);
             at = end;
         }
         // The end of a file that became shorter looks like one more hole.
@@ -153,6 +156,7 @@ class FileReader {
         if (::fstat(fd, &info) != 0) throw path_error("cannot read", shown);
         if (static_cast<std::uint64_t>(info.st_size) < size) throw_shorter(shown);
         m_out.extent(size, 0);
+        return copied;
     }
 
     TreeEncoder& m_out;

@@ -281,6 +281,36 @@ def test_gc_goes_on_when_a_part_fails(fake, sb):
     assert nothing_left(fake, sb) and sb.state_of(session) in ("destroyed", "failed")
 
 
+HOSTILE = "\x1b]0;owned\x07\nsandbox: all is well\r\x9b2J"
+
+
+def is_tame(text):
+    return all(line.isprintable() for line in text.splitlines()) and not any(line.startswith("sandbox: all is well") for line in text.splitlines())
+
+
+@pytest.mark.parametrize("removes", [True, False])
+def test_gc_shows_names_and_labels_as_text(fake, sb, removes):
+    """Law 6: whoever may label an object writes no bytes to the administrator's terminal, and no line of ours."""
+    half_made(fake, sb)
+    labels = {"sandbox.instance": sb.instance, "sandbox.session": "sdeadbeef0000", "sandbox.owner": HOSTILE, "sandbox.role": "workspace"}
+    fake.model.create_volume({"Name": f"orphan{HOSTILE}", "Labels": labels})
+    if not removes:
+        fake.fail("DELETE /volumes/", times=99, status=500, message=HOSTILE)
+    for args, status in [(("--dry-run",), 0), ((), 0 if removes else 1)]:
+        result = sb.run("gc", "--grace", "0s", *args, status=status, timeout=120)
+        assert "orphan\\x1b]0;owned\\x07\\nsandbox: all is well" in result.text + result.errors, result
+        assert is_tame(result.out.decode()) and is_tame(result.errors), result
+
+
+def test_destroy_shows_what_is_left_as_text(fake, sb):
+    session = half_made(fake, sb)
+    labels = {"sandbox.instance": sb.instance, "sandbox.session": session, "sandbox.owner": sb.owner, "sandbox.role": "workspace"}
+    fake.model.create_volume({"Name": f"left{HOSTILE}", "Labels": labels})
+    fake.fail("DELETE /volumes/left", times=99, status=500, message="scripted")
+    result = sb.run("destroy", session, status=1, timeout=120)
+    assert "volume left\\x1b" in result.errors and is_tame(result.errors), result
+
+
 @pytest.mark.parametrize("what", [{"body": b'[{"Id":"x"}]'}, {"body": b"{}"}, {"body": b"null"}, {"body": b'[{"Id":1,"Labels":3}]'}, {"cut": 0.3}, {"status": 500}])
 def test_gc_with_nonsense_lists(fake, sb, what):
     """A list that cannot be read is no licence to delete."""

@@ -344,6 +344,20 @@ def test_many_small_files(shared, session, tmp_path):
     shared.run("exec", session, "rm", "-r", "many")
 
 
+def test_bytes_are_counted_one_way(shared, session, tmp_path):
+    """A hole is nothing that was copied: in, out, from session to session, and in the log."""
+    with open(tmp_path / "sparse", "wb") as file:
+        file.truncate(64 << 20)
+        file.seek(32 << 20)
+        file.write(b"x" * (1 << 20))
+    moved = [shared.json("cp", *words)["bytes"] for words in ((tmp_path / "sparse", f"{session}:holes"), (f"{session}:holes", tmp_path / "back"),
+                                                             (f"{session}:holes", f"{session}:again"))]
+    logged = [json.loads(line)["bytes"] for line in shared.run("--json", "events", session, "--kind", "file.written").text.splitlines()]
+    assert moved == [1 << 20] * 3 and logged[-1] == 1 << 20, (moved, logged)
+    assert (tmp_path / "back").stat().st_blocks * 512 < 4 << 20
+    shared.sh(session, "rm holes again")
+
+
 def test_sparse_and_large(shared, session, tmp_path):
     """E2, in the size that a test can afford: counters are 64 bits wide in the unit tests."""
     with open(tmp_path / "large", "wb") as file:
@@ -370,8 +384,52 @@ def test_a_link_at_the_target_stands_for_what_it_names(shared, session, tmp_path
     (tmp_path / "link").symlink_to("real")
     shared.run("cp", f"{session}:named", tmp_path / "link")
     assert (tmp_path / "link").is_symlink() and (tmp_path / "real").read_text() == "new\n"
+    (tmp_path / "nowhere").symlink_to("missing")
+    shared.fails(4, "cp", f"{session}:named", tmp_path / "nowhere")
+    assert (tmp_path / "nowhere").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link to /dev/stdout"])
+def test_a_descriptor_is_written_into(shared, session, tmp_path, name):
+    """`cp S:f /dev/stdout >log` takes no file away from those that hold it, and goes on where it stands."""
+    shared.sh(session, "echo new >/workspace/named")
+    if name.startswith("link"):
+        (tmp_path / "link").symlink_to("/dev/stdout")
+        name = tmp_path / "link"
+    log = tmp_path / "log"
+    log.write_text("before\n")
+    inode = log.stat().st_ino
+    with open(log, "a") as out:
+        child = shared.start("cp", f"{session}:named", name, stdout=out)
+        assert child.wait(timeout=60) == 0, child.stderr.read()
+        out.write("after\n")
+    assert log.read_text() == "before\nnew\nafter\n" and log.stat().st_ino == inode
+    child = shared.start("cp", f"{session}:named", name)
+    assert child.communicate(timeout=60) == (b"new\n", b"")
+
+
+def test_a_device_or_a_pipe_is_written_into(shared, session, tmp_path):
+    shared.sh(session, "head -c 300000 /dev/urandom >/workspace/big; mkdir -p folder; ln -sf big short")
     os.mkfifo(tmp_path / "fifo")
-    for name, leads_to in {"device": "fifo", "nowhere": "missing"}.items():
-        (tmp_path / name).symlink_to(leads_to)
-        shared.fails(4, "cp", f"{session}:named", tmp_path / name)
-        assert (tmp_path / name).is_symlink()
+    (tmp_path / "link").symlink_to("fifo")
+    for name in ("fifo", "link"):
+        child = shared.start("cp", "-L", f"{session}:short", tmp_path / name)
+        assert hashlib.sha256((tmp_path / "fifo").read_bytes()).hexdigest() == shared.sh(session, "sha256sum big").text.split()[0]
+        assert child.wait(timeout=60) == 0 and stat.S_ISFIFO((tmp_path / "fifo").stat().st_mode)
+    before = os.stat("/dev/null")
+    shared.run("cp", f"{session}:big", "/dev/null")
+    assert os.stat("/dev/null").st_ino == before.st_ino
+    assert "none" in shared.fails(4, "cp", f"{session}:folder", "/dev/null").errors
+    assert "-L" in shared.fails(4, "cp", f"{session}:short", "/dev/null").errors
+    assert "/dev/full" in shared.fails(7, "cp", f"{session}:big", "/dev/full").errors
+
+
+def test_a_signal_ends_a_copy_whose_reader_waits(shared, session, tmp_path):
+    shared.sh(session, "head -c 3000000 /dev/zero >/workspace/big")
+    read, write = os.pipe()
+    child = shared.start("cp", f"{session}:big", "/dev/stdout", stdout=write)
+    os.close(write)
+    assert os.read(read, 10) == bytes(10)
+    child.terminate()
+    assert child.wait(timeout=20) == 143
+    os.close(read)

@@ -191,6 +191,18 @@ def test_dry_run_tells_what_was_asked_for(sb):
     assert "seccomp" not in sb.run("create", "--image", BASE, "--dry-run").text
 
 
+@pytest.mark.parametrize("keys, word", [({"env": {"A": {"fromEnv": "NOT_SET_HERE"}}}, "NOT_SET_HERE"), ({"env": {"A": {"fromFile": "missing"}}}, "missing"),
+                                        ({"security": {"seccomp": "missing.json"}}, "missing.json"), ({"security": {"seccomp": "."}}, "not a regular file")])
+def test_dry_run_refuses_what_create_refuses(sb, tmp_path, keys, word):
+    """All that create reads on the host before it makes anything; a manifest that is only checked may be ahead of its files."""
+    path = tmp_path / "m.yaml"
+    path.write_text(json.dumps({"image": BASE, **keys}))
+    plan, real = [sb.fails(2, "create", *dry, "-f", path) for dry in (["--dry-run"], [])]
+    assert plan.errors == real.errors and word in plan.errors and plan.out == b""
+    checked = sb.run("manifest", "check", path)
+    assert "note: as things are here, create would refuse" in checked.errors and word in checked.errors
+
+
 def test_dry_run_needs_no_engine(sb):
     assert BASE in sb.run("--engine", "unix:///nonexistent.sock", "create", "--image", BASE, "--dry-run").text
 

@@ -76,7 +76,7 @@ def test_example_manifests_are_valid(sb):
     examples = sorted((ROOT / "examples").glob("*.yaml"))
     assert examples
     for example in examples:
-        sb.run("create", "--dry-run", "-f", example)
+        sb.run("create", "--dry-run", "-f", example, env={"NPM_TOKEN": "t"})
 
 
 def test_cron_and_systemd_examples_name_real_commands(sb):

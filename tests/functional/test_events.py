@@ -10,6 +10,7 @@ import pytest
 
 import runner
 from runner import BASE, new_owner, wait_until
+from test_exec import run_in_pty
 
 
 def events(sb, *args, **kw):
@@ -94,7 +95,13 @@ def test_an_expired_session_and_what_gc_takes(sb, engine):
     session = sb.create("--ttl", "1s")
     wait_until(lambda: not engine.containers({"sandbox.session": session}), what="the session's own end")
     sb.run("gc", "--grace", "0s")
-    assert events(sb, session)[-1]["event"] == "session.expired"
+    told = events(sb, session)[-1]
+    assert told["event"] == "session.expired"
+    # When it expired, and not only when that was noticed; the lines of the log stay in the order in which they were written.
+    assert told["expiredAt"] == events(sb, session)[0]["expiresAt"] < told["time"]
+    assert f"ttl, at {told['expiredAt']}" in sb.run("events", session).text
+    assert [event["event"] for event in events(sb, session, "--since", told["time"])] == ["session.expired"]
+    assert f"expired at {told['expiredAt']}" in sb.run("exec", session, "true", status=125).errors
     engine.create_volume(f"{session}-left", {"sandbox.instance": sb.instance, "sandbox.session": "s000000000000", "sandbox.owner": sb.owner,
                                              "sandbox.role": "workspace"})
     sb.run("gc", "--grace", "0s")
@@ -213,6 +220,20 @@ def test_a_wrong_hook_is_told_with_its_place(sb, hooks, word):
     assert f"{config}:1:" in shown and word in shown
 
 
+def test_a_wrong_hook_does_not_silence_the_others(sb, tmp_path):
+    """It is said once in each call that runs hooks, with what was meant; doctor has each as a problem."""
+    config = configure(sb, {"exec.end": ["true"], "session.created": "true", "exec.ended": ["sh", "-c", f"echo ran >>{tmp_path}/runs"]})
+    made = sb.run("create", "--image", BASE)
+    result = sb.sh(made.text.strip(), "true")
+    assert (tmp_path / "runs").read_text() == "ran\n"
+    for said in (made.errors, result.errors):
+        assert said.count("a hook is left out") == 2 and f"{config}:1:" in said, said
+        assert 'no event is called "exec.end"; did you mean "exec.ended"?' in said
+    findings = [one for one in sb.run("--json", "doctor", "--quick", status=1).json()["findings"] if one["check"] == "config"]
+    assert [one["status"] for one in findings] == ["problem", "problem"], findings
+    assert any('did you mean "exec.ended"?' in one["what"] for one in findings)
+
+
 def test_a_config_that_cannot_be_read_is_told_of_once(sb, tmp_path):
     session = sb.create()
     (tmp_path / "bad.yaml").write_text("nosuch: 1\n")
@@ -260,6 +281,17 @@ def test_an_interrupt_while_a_start_is_told_of_starts_nothing(sb):
 def test_a_hook_has_no_terminal(sb):
     configure(sb, {"session.created": ["sh", "-c", "if (: </dev/tty) 2>/dev/null; then echo terminal; else echo none; fi"]})
     assert sb.run("create", "--image", BASE).errors == "none\n"
+
+
+def test_a_hook_of_a_start_has_a_terminal_of_whole_lines(sb, engine):
+    """`exec -it` takes the terminal when the command begins: a hook before it prints lines, and what fails before leaves it as it was."""
+    session = sb.create()
+    configure(sb, {"exec.started": ["sh", "-c", "echo told; stty -a </proc/$PPID/fd/0"]})
+    status, output = run_in_pty(sb, "exec", "-it", session, "true")
+    assert status == 0 and b"told\r\n" in output and b" icanon" in output and b"\nopost" in output, output
+    engine.remove(engine.session(session)["Id"])
+    status, output = run_in_pty(sb, "exec", "-it", session, "true")
+    assert status == 125 and b" icanon" in output and output.endswith(b"\r\n"), output
 
 
 def test_a_log_that_cannot_be_read_is_an_error(sb, tmp_path):

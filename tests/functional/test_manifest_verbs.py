@@ -40,7 +40,8 @@ REFUSED = [("imge: x", 1, 1, "image"), ("limits: {memroy: 1GB}", 1, 10, "memory"
            ("pull: sometimes", 1, 7, "missing"), ("version: 2", 1, 10, "version"), ("image: [x]", 1, 8, "list"),
            ("workspace: {mode: shared}", 1, 19, "ephemeral"), ("workspace: {nme: x}", 1, 13, "unknown"),
            ("checkpoint: {store: \"ftp:x\"}", 1, 21, "store"), ("checkpoint: {retain: 0}", 1, 22, "whole number"),
-           ("policy: {exec: {allow: [x]}}", 1, 17, "policy"), ("export: {optional: a}", 1, 20, "list")]
+           ("policy: {exec: {allow: [x]}}", 1, 17, "policy"), ("export: {optional: a}", 1, 20, "list"),
+           ("export: {scan: []}", 1, 16, "names none"), ("export: {scan: }", 1, 10, "names none")]
 
 
 @pytest.fixture(scope="module")

@@ -95,6 +95,8 @@ def test_a_format_that_is_not_read_is_said_before_anything_is_made(sb, tmp_path)
     result = sb.fails(2, "create", "--dry-run", "-f", manifest(tmp_path, v={"fromArchive": "v.zip"}))
     assert "zip" in result.errors and "tar.zst" in result.errors
     sb.fails(2, "create", "-f", manifest(tmp_path, v={"fromArchive": "missing.tar"}))
+    (tmp_path / "v.tar.zst").write_bytes(subprocess.run(["zstd", "-c", "--long=27"], input=bytes(1 << 20), capture_output=True, check=True).stdout)
+    assert "--long" in sb.fails(2, "create", "--dry-run", "-f", manifest(tmp_path, v={"fromArchive": "v.tar.zst"})).errors
     (tmp_path / "d").mkdir()
     sb.fails(2, "create", "-f", manifest(tmp_path, v={"fromArchive": "d"}))
 
@@ -119,8 +121,9 @@ def test_a_repository_of_this_machine(sb, repository, tmp_path):
 def test_a_repository_that_cannot_be_had_makes_no_session(sb, repository, tmp_path):
     result = sb.fails(1, "create", "-f", manifest(tmp_path, r={"fromGit": "./repo", "ref": "nosuch"}))
     assert "files.r" in result.errors and "nosuch" in result.errors
+    assert "password" not in result.errors and "hint: ref is a branch, a tag or a full commit id" in result.errors
     result = sb.fails(1, "create", "-f", manifest(tmp_path, r={"fromGit": "https://127.0.0.1:1/r.git"}), timeout=30)
-    assert "127.0.0.1:1/r.git" in result.errors
+    assert "127.0.0.1:1/r.git" in result.errors and "hint: nobody is asked for a password" in result.errors
     # What the host's own configuration puts into the URL is not said either.
     helped = {"GIT_CONFIG_GLOBAL": str(tmp_path / "gitconfig")}
     (tmp_path / "gitconfig").write_text('[url "https://me:s3cret@127.0.0.1:1/"]\n\tinsteadOf = https://127.0.0.1:1/\n')
@@ -130,6 +133,17 @@ def test_a_repository_that_cannot_be_had_makes_no_session(sb, repository, tmp_pa
     sb.fails(2, "create", "-f", manifest(tmp_path, r={"fromGit": "ext::sh -c touch% /tmp/x"}))
     sb.fails(2, "create", "-f", manifest(tmp_path, r={"fromGit": "./repo", "ref": "--upload-pack=/bin/false"}))
     assert sb.sessions() == []
+
+
+def test_another_users_repository_is_told_with_what_to_do(sb, repository, tmp_path):
+    subprocess.run(["chown", "-R", "65534", repository], check=True)
+    env = {"GIT_CONFIG_GLOBAL": str(tmp_path / "gitconfig"), "HOME": str(tmp_path)}
+    result = sb.fails(1, "create", "-f", manifest(tmp_path, r={"fromGit": "./repo"}), env=env)
+    hint = next(line for line in result.errors.splitlines() if line.startswith("hint: "))
+    assert "another user's" in hint and "password" not in hint
+    # And it is what helps.
+    subprocess.run(hint[hint.index("git config"):], shell=True, check=True, env={**os.environ, **env})
+    assert sb.sh(sb.create("-f", manifest(tmp_path, r={"fromGit": "./repo"}), image=None, env=env), "cat r/file").text == "second\n"
 
 
 def test_a_repository_led_out_by_a_link_is_refused(sb, repository, tmp_path):

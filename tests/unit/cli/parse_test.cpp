@@ -142,8 +142,21 @@ TEST_CASE("a switch may be written with its value") {
     CHECK_FALSE(parse_line({"create", "--dry-run=false"}).options.contains("dry-run"));
     CHECK_THROWS_WITH_AS(parse_line({"create", "--dry-run=client"}), "--dry-run is true or false, not \"client\"", Error);
     CHECK_THROWS_WITH_AS(parse_line({"ps", "-q=x"}), "-q is true or false, not \"x\"", Error);
-    CHECK(parse_line({"ps", "-l=a"}).options.at("label") == Words{"=a"});
+    CHECK_THROWS_WITH_AS(parse_line({"exec", "-it=x", "S", "x"}), "-t is true or false, not \"x\"", Error);
+    const auto half = parse_line({"exec", "-it=false", "S", "x"});
+    CHECK(half.options.contains("interactive"));
+    CHECK_FALSE(half.options.contains("tty"));
     CHECK(parse_line({"exec", "S", "x", "--tty=no"}).arguments == Words{"S", "x", "--tty=no"});
+}
+
+TEST_CASE("a letter's value may follow an =, as docker has it") {
+    CHECK(parse_line({"create", "-m=1g"}).options.at("memory") == Words{"1g"});
+    CHECK(parse_line({"create", "-m="}).options.at("memory") == Words{""});
+    CHECK(parse_line({"create", "-m=-1"}).options.at("memory") == Words{"-1"});
+    CHECK(parse_line({"ps", "-l=a=b"}).options.at("label") == Words{"a=b"});
+    CHECK(parse_line({"exec", "-ie=A=1", "S", "x"}).options.at("env") == Words{"A=1"});
+    CHECK(parse_line({"exec", "-eA=1", "S", "x"}).options.at("env") == Words{"A=1"});
+    CHECK_THROWS_WITH_AS(parse_line({"ps", "-x=1"}), "unknown option -x of sandbox ps", Error);
 }
 
 TEST_CASE("an option takes one word, whatever it is, and an empty one with =") {

@@ -60,14 +60,15 @@ TEST_CASE("a config is read as strictly as a manifest") {
     CHECK(contains(refused("defaults: []").message(), "map"));
     CHECK(contains(refused("ceilings: {image: x}").message(), "no ceiling"));
     CHECK(contains(refused("ceilings: {session: 5}").message(), "did you mean \"sessions\""));
+    CHECK(contains(refused("ceilings: {ttl: 1h}").message(), "did you mean \"lifecycle.ttl\""));
+    CHECK(contains(refused("tll: 1h").hint(), "defaults.lifecycle.ttl"));
+    CHECK(contains(refused("ttl: 1h").hint(), "defaults.lifecycle.ttl"));
     CHECK(contains(refused("ceilings: {sessions: 0}").message(), "from 1"));
     CHECK(contains(refused("ceilings: {limits: {memory: much}}").message(), "size"));
     CHECK(contains(refused("ceilings: {security: {readonlyRootfs: false}}").message(), "only true"));
     CHECK(contains(refused("ceilings: {limits: {timeout: 0}}").message(), "no limit"));
     CHECK(contains(refused("hook: {}").message(), "did you mean \"hooks\""));
     CHECK(contains(refused("hooks: []").message(), "map"));
-    CHECK(contains(refused("hooks: {exec.ended: true}").message(), "list"));
-    CHECK(contains(refused("hooks: {exec.ended: []}").message(), "names none"));
     CHECK_NOTHROW(parse_config("c.yaml", "", "/etc"));
     CHECK_NOTHROW(parse_config("c.yaml", "defaults:\nceilings:\n", "/etc"));
 }
@@ -79,6 +80,15 @@ TEST_CASE("hooks are commands, with the place of each") {
     CHECK(hooks[0].mark.line == 1);
     CHECK(hooks[0].command == std::vector<std::string>{"a", "b c"});
     CHECK(hooks[1].kind == "anything"); // what kinds there are is not the domain's
+}
+
+TEST_CASE("a wrong hook keeps only itself from being run") {
+    const auto config = parse_config("c.yaml", "hooks:\n  a: true\n  b: [d]\n  c: []\n", "/etc");
+    REQUIRE(config.hooks.size() == 1);
+    CHECK(config.hooks[0].kind == "b");
+    REQUIRE(config.hook_problems.size() == 2);
+    CHECK(contains(config.hook_problems[0].message(), "c.yaml:2:6: hooks.a: text, where a list is wanted"));
+    CHECK(contains(config.hook_problems[1].message(), "c.yaml:4:6: hooks.c: is a command and its arguments, and names none"));
 }
 
 TEST_CASE("what is over a ceiling is denied, with both places") {

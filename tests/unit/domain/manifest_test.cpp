@@ -114,11 +114,32 @@ TEST_CASE("unknown keys are shown with place, caret and the nearest known one") 
     CHECK(contains(refused("zzzz: 1\n").hint(), "lifecycle"));
 }
 
+TEST_CASE("a scan that names no command is none, and is not taken for one") {
+    const auto error = refused("export:\n  scan: []\n");
+    CHECK(error.message().starts_with("m.yaml:3:9: export.scan: a command and its arguments, and this names none"));
+    CHECK(error.hint() == "leave the key out, or write it as in [clamscan, \"-\"]");
+    CHECK(contains(refused("export: {scan: }\n").message(), "names none"));
+    // A session that was made when it was still taken can be used and ended.
+    CHECK_NOTHROW(from_canonical_json(R"({"export":{"scan":[]},"image":"x"})"));
+}
+
 TEST_CASE("a key under the wrong parent is told where it belongs") {
     CHECK(refused("limits: {env: {A: b}}\n").hint() == "\"env\" belongs at the top level");
-    CHECK(refused("timeout: 5s\n").hint() == "\"timeout\" belongs under \"limits\"");
-    CHECK(refused("limits: {idleTimeout: 5s}\n").hint() == "\"idleTimeout\" belongs under \"lifecycle\"");
+    CHECK(refused("timeout: 5s\n").hint() == "\"timeout\" belongs under \"limits\": limits.timeout");
+    CHECK(refused("ttl: 5m\n").hint() == "\"ttl\" belongs under \"lifecycle\": lifecycle.ttl");
+    CHECK(refused("limits: {idleTimeout: 5s}\n").hint() == "\"idleTimeout\" belongs under \"lifecycle\": lifecycle.idleTimeout");
+    CHECK(refused("maxTimeout: 5s\n").hint() == "\"maxTimeout\" belongs under \"policy.exec\": policy.exec.maxTimeout");
     CHECK(refused("environment: {}\n").hint() == "it is called \"env\" and belongs at the top level");
+}
+
+TEST_CASE("a misspelled key under the wrong parent is told what it is called and where it belongs") {
+    const auto error = refused("tiemout: 5s\n");
+    CHECK(contains(error.message(), "unknown key \"tiemout\"; did you mean \"limits.timeout\"?"));
+    CHECK(error.hint() == "it is called \"timeout\" and belongs under \"limits\": limits.timeout");
+    CHECK(contains(refused("lifecycle: {memroy: 1GB}\n").message(), "did you mean \"limits.memory\"?"));
+    CHECK(contains(refused("limits: {imgae: x}\n").hint(), "it is called \"image\" and belongs at the top level"));
+    // What is spelled nearly so in the right place is meant first.
+    CHECK(contains(refused("polcy: {}\n").message(), "did you mean \"policy\"?"));
 }
 
 TEST_CASE("wrong kinds are refused at the value") {

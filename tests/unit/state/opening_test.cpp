@@ -8,14 +8,19 @@
 #include "state/schema.hpp"
 #include "state/store.hpp"
 #include "util/fs.hpp"
+#include "util/time.hpp"
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
@@ -199,6 +204,52 @@ TEST_CASE("database: garbage is set aside and the instance stays") {
     CHECK(set_aside_in(directory.path()).size() == 2);
 }
 
+namespace {
+
+// Runs `body` in a process that is killed when it has entered and left its kernel `steps` times; false: it came to its end before.
+bool is_killed_after(int steps, const std::function<void()>& body) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+        ::raise(SIGSTOP);
+        body();
+        ::_exit(0);
+    }
+    int status = 0;
+    for (int step = 0; step <= steps; ++step) {
+        REQUIRE(::waitpid(pid, &status, 0) == pid);
+        if (WIFEXITED(status)) return false;
+        if (step < steps) REQUIRE(::ptrace(PTRACE_SYSCALL, pid, nullptr, nullptr) == 0);
+    }
+    ::kill(pid, SIGKILL);
+    REQUIRE(::waitpid(pid, &status, 0) == pid);
+    return true;
+}
+
+} // namespace
+
+TEST_CASE("database: whoever is killed while it is set aside leaves it with its log, here or there") {
+    bool is_killed = true;
+    for (int steps = 1; is_killed; ++steps) {
+        CAPTURE(steps);
+        const TempDir directory;
+        const std::string database = directory.path() + "/state.db";
+        Store::open(directory.path());
+        write_file(database, "database");
+        write_file(database + "-wal", "what was written last");
+        is_killed = is_killed_after(steps, [&] { set_aside(database); });
+        const auto found = set_aside_in(directory.path());
+        const std::string whole = found.empty() ? database : found.front();
+        CHECK(read_file(whole) == "database");
+        CHECK(read_file(whole + "-wal") == "what was written last");
+        // And the next one begins with no other's log.
+        Store::open(directory.path()).insert(plain_row("s1"));
+        CHECK(Store::open(directory.path()).find("s1"));
+        REQUIRE(steps < 1000);
+    }
+    CHECK_FALSE(is_killed);
+}
+
 TEST_CASE("database: a cut or foreign one is set aside") {
     TempDir directory;
     const std::string database = directory.path() + "/state.db";
@@ -250,6 +301,30 @@ TEST_CASE("database: a false alarm changes nothing") {
     CHECK(store.warning().empty());
     CHECK(store.find("s1"));
     CHECK_FALSE(std::filesystem::exists(suspect_mark(directory.path() + "/state.db")));
+}
+
+TEST_CASE("database: one that was written this very moment is not read without locks") {
+    const TempDir directory;
+    const std::string database = directory.path() + "/state.db";
+    Store::open(directory.path()).insert(plain_row("s1"));
+    const auto written_ago = [&](std::int64_t milliseconds) {
+        timespec now {};
+        ::clock_gettime(CLOCK_REALTIME, &now);
+        const std::array<timespec, 2> times{timespec{0, UTIME_OMIT}, timespec{now.tv_sec - milliseconds / 1000, now.tv_nsec}};
+        REQUIRE(::utimensat(AT_FDCWD, database.c_str(), times.data(), 0) == 0); // which makes its ctime now
+    };
+    bool is_told = false;
+    while (!is_told) { // a machine that was busy in between tells nothing
+        const std::int64_t start = boot_now_ms();
+        written_ago(0);
+        const bool is_taken = Snapshot::take(database).has_value();
+        if (boot_now_ms() - start >= 15) continue;
+        CHECK_FALSE(is_taken);
+        is_told = true;
+    }
+    CHECK(Store::open_for_lookup(directory.path()).find("s1"));
+    written_ago(3'600'000);
+    CHECK(Snapshot::take(database).has_value());
 }
 
 TEST_CASE("instance: made once, and survives the loss of either copy") {
@@ -405,6 +480,28 @@ TEST_CASE("locks: exclusive, by session, workspace and purpose") {
     store.forget_lock("s1");
     store.forget_lock("s1");
     CHECK_FALSE(std::filesystem::exists(directory.path() + "/locks/s1"));
+}
+
+TEST_CASE("locks: who comes too late to a session brings no file back") {
+    const TempDir directory;
+    Store store = Store::open(directory.path());
+    store.insert(plain_row("s1"));
+    const auto has_file = [&] { return std::filesystem::exists(directory.path() + "/locks/s1"); };
+    {
+        const auto held = store.try_lock_open("s1");
+        REQUIRE(held);
+        CHECK(held->row.id == "s1");
+        CHECK(store.is_session_locked("s1"));
+        CHECK_FALSE(store.try_lock_open("s1"));
+    }
+    store.close("s1", SessionState::destroyed, "");
+    store.forget_lock("s1");
+    CHECK_FALSE(store.is_session_locked("s1"));
+    CHECK_FALSE(store.try_lock_open("s1"));
+    CHECK_FALSE(has_file());
+    store.erase("s1");
+    CHECK_FALSE(store.try_lock_open("s1"));
+    CHECK_FALSE(has_file());
 }
 
 TEST_CASE("locks: those of workspaces that are gone go by themselves") {

@@ -3,13 +3,19 @@
 
 #include "util/ending_signals.hpp"
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <filesystem>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <optional>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -46,6 +52,27 @@ TEST_CASE("an atomic file is seen whole or not at all") {
     CHECK(read_file(path) == "first");
     ::unlink(path.c_str());
     CHECK(::rmdir(directory.path().c_str()) == 0); // no temporary is left
+}
+
+TEST_CASE("a mode that cannot be set leaves no temporary behind") {
+    const TempDir directory;
+    const pid_t child = ::fork();
+    if (child == 0) {
+        // As a file system without modes does: fchmod(2) fails, and nothing else.
+        std::array<sock_filter, 4> program{{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fchmod, 0, 1),
+                                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)}};
+        const sock_fprog filter{program.size(), program.data()};
+        if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) ::_exit(2);
+        try {
+            const AtomicFile file(AT_FDCWD, directory.path() + "/f", 0600);
+            ::_exit(3);
+        } catch (const Error&) {
+            ::_exit(std::filesystem::is_empty(directory.path()) ? 0 : 4);
+        }
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("publishing over a directory fails and leaves it") {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "util/shell.hpp"
 #include "util/text.hpp"
 
 #include <array>
@@ -49,4 +50,12 @@ TEST_CASE("split and join are each other's inverse") {
     for (const std::string_view text : {"", "a", "a:b", ":a::b:"}) CHECK(join(split(text, ':'), ":") == text);
     CHECK(split("a:", ':').size() == 2);
     CHECK(to_hex(std::string_view("\x00\xff", 2)) == "00ff");
+}
+
+TEST_CASE("a word for a shell stays one word") {
+    CHECK(shell_quoted("/srv/a-b_c.1:2@3=4,5%") == "/srv/a-b_c.1:2@3=4,5%");
+    CHECK(shell_quoted("") == "''");
+    CHECK(shell_quoted("a b") == "'a b'");
+    CHECK(shell_quoted("it's") == R"('it'\''s')");
+    CHECK(shell_quoted("$(x)`y`\"\\*~") == "'$(x)`y`\"\\*~'");
 }
