@@ -4,6 +4,8 @@ import pytest
 
 import runner
 
+pytest_plugins = ["side_by_side"]
+
 
 @pytest.fixture(scope="session", autouse=True)
 def the_binary():

@@ -105,7 +105,8 @@ SessionState true_state(const state::SessionRow& row, const engine::ContainerInf
     }
     if (container->paused) return SessionState::paused;
     if (container->running) return SessionState::running;
-    return container->status == "removing" ? SessionState::lost : SessionState::stopped;
+    // Nothing starts a dead one again: its removal failed, or an engine that was killed lists what it has removed already.
+    return container->status == "removing" || container->status == "dead" ? SessionState::lost : SessionState::stopped;
 }
 
 std::vector<SessionView> observe(Context& context, std::vector<state::SessionRow> rows,

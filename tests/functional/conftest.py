@@ -10,12 +10,14 @@ from engine_api import Engine
 from fault_proxy import FaultProxy
 from podman_service import PodmanService
 from private_engine import PrivateEngine
+from side_by_side import is_worker
 
 
 @pytest.fixture(scope="session")
-def engine():
+def engine(request):
     """Docker's, at DOCKER_HOST; SANDBOX_TEST_ENGINE=podman takes a Podman with a storage of its own instead."""
     if os.environ.get("SANDBOX_TEST_ENGINE") == "podman":
+        assert not is_worker(request.config), "each worker would have a Podman of its own: leave -n out"
         with PodmanService() as podman:
             os.environ["DOCKER_HOST"] = podman.url
             yield podman.api
@@ -26,23 +28,20 @@ def engine():
 
 
 @pytest.fixture(scope="session")
-def base(engine, tmp_path_factory):
+def base(engine, once, tmp_path_factory):
     """The base image, made by the binary itself and without a registry."""
     sb = runner.Sandbox(tmp_path_factory.mktemp("base") / "state", runner.new_owner())
-    sb.run("image", "bootstrap", "--tag", runner.BASE, timeout=120)
+    once("base", lambda: sb.run("image", "bootstrap", "--tag", runner.BASE, timeout=120))
     assert engine.image(runner.BASE), "image bootstrap made no image"
     return runner.BASE
 
 
 @pytest.fixture(scope="session")
-def image(engine, base):
+def image(engine, base, once):
     """image("uid-1000") -> its tag; built once, on first use."""
-    built = {}
-
     def get(name):
-        if name not in built:
-            built[name] = shapes.build(engine, name)
-        return built[name]
+        once(f"image-{name}", lambda: shapes.build(engine, name))
+        return shapes.tag(name)
     return get
 
 

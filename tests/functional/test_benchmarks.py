@@ -4,10 +4,13 @@ import os
 import re
 import subprocess
 
+import pytest
+
 import runner
 from runner import ROOT
 
 
+@pytest.mark.alone
 def test_start_up():
     done = subprocess.run(["/usr/bin/python3", "-B", ROOT / "benchmarks/run", "--quick", "--start-up"], capture_output=True, text=True, timeout=120,
                           env={**os.environ, "SANDBOX_BIN": runner.binary(), "DOCKER_HOST": "unix:///nonexistent.sock"})

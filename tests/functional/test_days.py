@@ -4,11 +4,10 @@ import os
 import pathlib
 import re
 import subprocess
-import time
 
 import pytest
 
-from runner import BASE, ROOT, leftovers
+from runner import BASE, ROOT, leftovers, wait_until
 
 
 def tools(sb):
@@ -97,12 +96,12 @@ def test_day_1_ci_job_that_is_cancelled(sb, engine, tmp_path):
     """The job's shell is killed without running its trap; the next job's gc or the TTL cleans up."""
     script = tmp_path / "job.sh"
     script.write_text('set -eu\ntrap \'sandbox destroy --ignore-missing job\' EXIT\n'
-                      f'sandbox create --image {BASE} --ttl 2s --name job >/dev/null\nsandbox exec job sh -c "echo up; sleep 60"\n')
+                      f'sandbox create --image {BASE} --ttl 5s --name job >/dev/null\nsandbox exec job sh -c "echo up; sleep 60"\n')
     job = subprocess.Popen(["bash", script], env=tools(sb), stdout=subprocess.PIPE, start_new_session=True)
     assert job.stdout.readline() == b"up\n"
     os.killpg(job.pid, 9)
     job.wait()
-    time.sleep(2.5)
+    wait_until(lambda: not engine.containers({"sandbox.instance": sb.instance}), what="the TTL")
     sb.run("gc")
     assert leftovers(engine, sb.instance) == []
 

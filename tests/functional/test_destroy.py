@@ -75,6 +75,7 @@ def test_the_rest_goes_on_when_one_is_unknown(sb):
     assert sb.sessions() == []
 
 
+@pytest.mark.alone
 def test_busy_session_is_quick(sb, engine):
     """D3: TERM is ignored, output flows, children are everywhere; still soon."""
     session = sb.create()
@@ -94,6 +95,7 @@ def test_destroy_waits_for_no_exec(sb):
     assert b"sandbox: error: " in child.stderr.read()
 
 
+@pytest.mark.alone
 def test_paused_session(sb, engine):
     session = sb.create()
     engine.pause(engine.session(session)["Id"])

@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """doctor and `inspect --effective`: what they find, what they leave alone, and that they leave nothing."""
-import contextlib
 import json
 import os
 import pathlib
 import re
 import shutil
 import signal
-import sqlite3
 import subprocess
 
 import pytest
 
 import runner
 from fault_proxy import Delay, Drop, Fail, Mute
-from runner import BASE, is_gone, leftovers, state_leftovers, wait_until
+from runner import BASE, is_gone, leftovers, state_leftovers, wait_until, write_row
 from test_endpoints import User, home  # noqa: F401 - a fixture
 
 SECTIONS = ["config", "state", "engine", "limits", "trial", "leftovers", "sessions"]
@@ -35,11 +33,6 @@ def aspects(sb, session):
 
 def is_nothing_left(sb, engine):
     return leftovers(engine, sb.instance) == [] and sb.sessions("--all") == [] and state_leftovers(sb) == []
-
-
-def write_row(sb, session, column, value):
-    with contextlib.closing(sqlite3.connect(sb.state_dir / "state.db")) as db, db:
-        db.execute(f"UPDATE session SET {column} = ? WHERE id = ?", (value, session))
 
 
 # --- a machine where all is well -----------------------------------------------------------------------------------
@@ -549,7 +542,7 @@ def replace_container(sb, engine, session, **host):
     """The session's container made anew under its name, otherwise than it was asked for."""
     old = engine.session(session)
     engine.remove(old["Id"])
-    wait_until(lambda: engine.inspect(old["Id"]) is None, 10, "its end")
+    wait_until(lambda: engine.inspect(old["Id"]) is None, what="its end")
     agent = next(mount["Name"] for mount in old["Mounts"] if mount["Destination"] == "/.sandbox")
     mounts = [{"Type": "volume", "Target": "/workspace"}, {"Type": "volume", "Source": agent, "Target": "/.sandbox", "ReadOnly": True}]
     kept = {key: old["HostConfig"][key] for key in ("Memory", "MemorySwap", "NanoCpus", "PidsLimit", "CapDrop", "SecurityOpt", "NetworkMode")}

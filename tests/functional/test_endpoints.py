@@ -32,6 +32,18 @@ class Cell(runner.Sandbox):
     def argv(self, *args):
         return ["nsenter", "--mount", "--target", str(self._holder.pid), "--", *super().argv(*args)]
 
+    def services(self):
+        """Those of Podman that `sandbox` started in here."""
+        here, found = os.readlink(f"/proc/{self._holder.pid}/ns/mnt"), []
+        for path in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                words = (path / "cmdline").read_bytes().split(b"\0")
+                if words[1:4] == [b"system", b"service", b"--time=10"] and os.readlink(path / "ns/mnt") == here:
+                    found.append(path.name)
+            except OSError:
+                continue
+        return found
+
     def __enter__(self):
         return self
 
@@ -97,6 +109,7 @@ def rootless():
         runner.close(sandbox, engine.api)
 
 
+@pytest.mark.xdist_group("rootless")
 class TestRootlessDocker:
     def test_the_main_job(self, rootless):
         session = rootless.create("--user", "1000:1000")
@@ -113,7 +126,6 @@ class TestRootlessDocker:
         assert "this engine holds no limit of memory, CPU time, processes" in result.errors
         rootless.destroy(result.text.strip())
 
-
     def test_a_root_directory_that_is_closed_to_the_user(self, rootless, tmp_path):
         """As `tar -C $(mktemp -d) -c .` makes it; what overlay2 hides, other storage drivers show."""
         root = tmp_path / "root"
@@ -126,22 +138,25 @@ class TestRootlessDocker:
         assert "root directory" in error["hint"] and "0755" in error["hint"]
 
 
+# All Podmans of a machine keep their locks in one table in /dev/shm, and one whose /run is new takes the machine for booted anew.
+@pytest.mark.xdist_group("podman")
+@pytest.mark.long
 class TestPodmanOnDemand:
     @pytest.fixture
     def cell(self, tmp_path):
         podman = PodmanService()  # its storage and configuration; its service is not started
         with Cell(tmp_path, **podman.variables) as sandbox:
             yield sandbox
-            runner.wait_until(lambda: not services(), 30, "the end of podman's service")
+            runner.wait_until(lambda: not sandbox.services(), 30, "the end of podman's service")
         podman.remove()
 
     def test_it_is_started_and_ends_by_itself(self, cell):
         cell.run("image", "bootstrap", "--tag", runner.BASE, timeout=120)
-        assert len(services()) == 1
+        assert len(cell.services()) == 1
         session = cell.create()
         assert cell.json("inspect", session)["engine"]["endpoint"] == "unix:///run/podman/podman.sock"
         assert cell.run("exec", session, "echo", "hi").text == "hi\n"
-        runner.wait_until(lambda: not services(), 30, "the end of podman's service")
+        runner.wait_until(lambda: not cell.services(), 30, "the end of podman's service")
         assert cell.run("exec", session, "echo", "still").text == "still\n"  # over the agent's socket: needs no engine
         cell.destroy(session)
         cell.run("gc", "--grace", "0s")
@@ -149,20 +164,7 @@ class TestPodmanOnDemand:
     def test_not_where_it_is_told_not_to(self, cell):
         error = cell.fails_json(5, "create", "--image", runner.BASE, env={"SANDBOX_NO_PODMAN": "1"})
         assert "unix:///var/run/docker.sock: the socket does not exist" in error["message"]
-        assert not services()
-
-
-def services():
-    """The services that `sandbox` started."""
-    found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if words[1:4] == [b"system", b"service", b"--time=10"]:
-            found.append(path.parent.name)
-    return found
+        assert not cell.services()
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ def test_an_owner_sees_its_own(sb, make_sandbox):
 
 
 def test_an_expired_session_and_what_gc_takes(sb, engine):
-    session = sb.create("--ttl", "1s")
+    session = sb.create("--ttl", "3s")
     wait_until(lambda: not engine.containers({"sandbox.session": session}), what="the session's own end")
     sb.run("gc", "--grace", "0s")
     told = events(sb, session)[-1]

@@ -80,8 +80,9 @@ def test_short_outputs_are_never_lost(shared, session):
 
 def test_background_child_does_not_hold_exec(shared, session):
     """B1: exec ends with the leader; the child lives on and may go on writing."""
-    result = shared.sh(session, "(for i in 1 2 3 4 5 6 7 8; do sleep 0.2; echo late; done; echo yes >/tmp/lived) & echo hi", timeout=10)
-    assert result.out == b"hi\n" and result.seconds < 1.5
+    result = shared.sh(session, "(until [ -e /tmp/go ]; do sleep 0.2; echo late; done; echo yes >/tmp/lived) & echo hi")
+    assert result.out == b"hi\n"
+    shared.sh(session, "touch /tmp/go")
     wait_until(lambda: shared.sh(session, "cat /tmp/lived", status=None).status == 0, what="the background child's end")
 
 
@@ -155,7 +156,7 @@ def test_json_tells_own_failure_from_the_commands(shared, session):
 def test_timeout_ends_the_work(shared, session):
     """A1: the work ends, not only the caller."""
     result = shared.sh(session, "echo begun; sleep 2; touch /tmp/late", "--timeout", "500ms", status=124)
-    assert result.out == b"begun\n" and result.seconds < 3
+    assert result.out == b"begun\n" and result.seconds < 10
     assert len(result.errors.splitlines()) == 1 and "time-out" in result.errors
     time.sleep(2)
     shared.sh(session, "test -e /tmp/late", status=1)
@@ -165,14 +166,14 @@ def test_timeout_takes_escapees(shared, session):
     """A2: setsid, double forks and a trap on TERM."""
     script = """setsid sleep 6101 & (setsid sh -c 'sleep 6102 & sleep 6103' &) ; (trap '' TERM; sleep 6104; sleep 6105) & sleep 6106"""
     result = shared.sh(session, script, "--timeout", "500ms", status=124)
-    assert result.seconds < 5
+    assert result.seconds < 20
     assert not [line for line in shared.processes(session) if "sleep 610" in line]
 
 
 def test_timeout_when_a_supervisor_is_killed(shared, session):
     result = shared.sh(session, "setsid sleep 6201 & kill -9 $PPID; sleep 6202", timeout=20, status=None)
     assert result.status == 125, result
-    wait_until(lambda: not [line for line in shared.processes(session) if "sleep 620" in line], 5, "the orphans' end")
+    wait_until(lambda: not [line for line in shared.processes(session) if "sleep 620" in line], what="the orphans' end")
     assert shared.json("exec", session, "sh", "-c", "kill -9 $PPID; sleep 5", status=None)["outcome"] == "aborted"
 
 
@@ -238,6 +239,7 @@ def test_the_command_may_handle_the_signal(shared, session):
     assert (out, child.returncode) == (b"caught\n", 143)
 
 
+@pytest.mark.alone
 def test_second_signal_forces(shared, session):
     child = shared.start("exec", session, "sh", "-c", "trap '' TERM INT; echo up; while :; do sleep 0.1; done")
     assert child.stdout.readline() == b"up\n"
@@ -261,7 +263,7 @@ def test_lost_client_ends_the_tree(shared, session):
     child = shared.start("exec", session, "sh", "-c", "echo up; setsid sleep 6401 & sleep 6402")
     assert child.stdout.readline() == b"up\n"
     stop(child)
-    wait_until(lambda: not [line for line in shared.processes(session) if "sleep 640" in line], 5, "the tree's end")
+    wait_until(lambda: not [line for line in shared.processes(session) if "sleep 640" in line], what="the tree's end")
 
 
 def test_no_zombies(shared, session):
@@ -314,7 +316,7 @@ def test_non_utf8_arguments(shared, session):
 
 # Terminals.
 
-def run_in_pty(sandbox, *args, feed=None, size=(31, 97), until=None, seconds=15):
+def run_in_pty(sandbox, *args, feed=None, size=(31, 97), until=None, seconds=60):
     """Runs the binary on a pseudo-terminal; returns (status, output, the terminal's end state restored?)."""
     pid, master = pty.fork()
     if pid == 0:
@@ -353,8 +355,7 @@ def test_tty_input_and_resize(shared, session):
     def feed(master, pid):
         fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
         os.kill(pid, signal.SIGWINCH)
-        time.sleep(0.3)
-        os.write(master, b"stty size; exit 5\n")
+        os.write(master, b"until stty size | grep ^4; do sleep 0.1; done; exit 5\n")
     status, output = run_in_pty(shared, "exec", "-it", session, "sh", "-c", "echo ready; exec sh", feed=feed, until=b"ready")
     assert status == 5 and b"40 120" in output, output
 
@@ -370,7 +371,7 @@ def test_tty_signal_from_elsewhere(shared, session):
     status, _ = run_in_pty(shared, "exec", "-it", session, "sh", "-c", "echo ready; sleep 6501",
                            feed=lambda master, pid: os.kill(pid, signal.SIGTERM), until=b"ready")
     assert status in (143, -signal.SIGTERM)
-    wait_until(lambda: "sleep 6501" not in shared.processes(session), 5, "the command's end")
+    wait_until(lambda: "sleep 6501" not in shared.processes(session), what="the command's end")
 
 
 def test_terminal_is_restored(shared, session):
@@ -528,6 +529,7 @@ def test_exec_in_a_paused_session_fails_soon(sb, engine):
     sb.run("exec", session, "true")
 
 
+@pytest.mark.alone
 def test_full_pid_table_is_our_error(sb):
     """D10: a fork bomb is held, exec says why, and destroy needs no exec."""
     session = sb.create("--pids", "24")
@@ -539,6 +541,7 @@ def test_full_pid_table_is_our_error(sb):
     stop(bomb)
 
 
+@pytest.mark.alone
 def test_exec_is_quick(shared, session, engine):
     """Not a benchmark: only that nothing waits or polls."""
     started = time.monotonic()
@@ -577,7 +580,7 @@ def test_a_frozen_session_holds_up_neither_a_time_out_nor_a_signal(sb, engine):
     ended.send_signal(signal.SIGTERM)
     assert ended.wait(timeout=30) == 143
     assert timed.wait(timeout=30) == 125
-    assert sb.run("exec", session, "true", status=125).seconds < 8
+    assert sb.run("exec", session, "true", status=125).seconds < 20
 
 
 def test_result_goes_to_a_descriptor_without_replacing_its_file(shared, session, tmp_path):

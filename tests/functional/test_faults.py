@@ -131,6 +131,7 @@ def test_another_engine_answers(proxy, through, engine):
     assert through.run("exec", "web", "echo", "alive").text == "alive\n"
 
 
+@pytest.mark.long
 def test_engine_errors_are_not_absence(proxy, through, engine):
     """A 500 about a container says nothing about whether it is there."""
     session = through.create()

@@ -2,7 +2,7 @@
 """gc: what it takes, what it leaves alone, and that it can run any time, twice, beside anything."""
 import time
 
-from runner import BASE, has_ended, is_gone, leftovers, state_leftovers, wait_until
+from runner import BASE, has_ended, is_gone, leftovers, state_leftovers, wait_until, write_row
 
 
 def test_silent_when_there_is_nothing(sb):
@@ -14,19 +14,25 @@ def test_silent_when_there_is_nothing(sb):
 
 
 def test_takes_the_expired(sb, engine):
-    session = sb.create("--ttl", "1s")
-    wait_until(lambda: not engine.containers({"sandbox.session": session}), 10, "the TTL inside the container")
+    session = sb.create("--ttl", "3s")
+    wait_until(lambda: not engine.containers({"sandbox.session": session}), what="the TTL inside the container")
     items = sb.json("gc")["items"]
     assert [(i["id"], i["why"], i["done"]) for i in items] == [(session, "expired", True)]
     assert sb.state_of(session) == "expired" and is_gone(engine, {"sandbox.session": session})
     assert state_leftovers(sb) == []
 
 
+def frozen_and_overdue(sb, engine):
+    """As if its TTL had ended since it was paused."""
+    session = sb.create()
+    engine.pause(engine.session(session)["Id"])
+    write_row(sb, session, "expires_ms", 1)
+    return session
+
+
 def test_takes_what_the_engine_froze(sb, engine):
     """Law 9: a paused container cannot keep its own deadline."""
-    session = sb.create("--ttl", "3s")
-    engine.pause(engine.session(session)["Id"])
-    time.sleep(3.2)
+    session = frozen_and_overdue(sb, engine)
     sb.run("gc")
     assert is_gone(engine, {"sandbox.session": session})
 
@@ -82,9 +88,9 @@ def test_never_touches_strangers(sb, make_sandbox, engine):
 
 
 def test_whole_instance_and_owner_narrows(sb, engine):
-    mine = sb.create("--ttl", "1s")
-    other = sb.run("--owner", "other", "create", "--image", BASE, "--ttl", "1s").text.strip()
-    time.sleep(1.5)
+    mine = sb.create("--ttl", "3s")
+    other = sb.run("--owner", "other", "create", "--image", BASE, "--ttl", "3s").text.strip()
+    wait_until(lambda: not engine.containers({"sandbox.instance": sb.instance}), what="the end of both")
     narrowed = sb.json("--owner", sb.owner, "gc")["items"]
     assert other not in [i["id"] for i in narrowed]
     rest = sb.run("gc", env={"SANDBOX_OWNER": None}).status
@@ -92,21 +98,17 @@ def test_whole_instance_and_owner_narrows(sb, engine):
 
 
 def test_overdue_items_go_with_create_and_destroy(sb, engine):
-    overdue = sb.create("--ttl", "3s")
-    engine.pause(engine.session(overdue)["Id"])
-    time.sleep(3.2)
+    overdue = frozen_and_overdue(sb, engine)
     session = sb.create()
     assert is_gone(engine, {"sandbox.session": overdue})
-    again = sb.create("--ttl", "3s")
-    engine.pause(engine.session(again)["Id"])
-    time.sleep(3.2)
+    again = frozen_and_overdue(sb, engine)
     sb.destroy(session)
     assert is_gone(engine, {"sandbox.session": again})
 
 
-def test_two_at_once(sb):
-    sb.create("--ttl", "1s")
-    time.sleep(1.5)
+def test_two_at_once(sb, engine):
+    session = sb.create("--ttl", "3s")
+    wait_until(lambda: not engine.containers({"sandbox.session": session}), what="its end")
     children = [sb.start("gc") for _ in range(4)]
     for child in children:
         _, err = child.communicate(timeout=60)
@@ -115,8 +117,8 @@ def test_two_at_once(sb):
 
 def test_running_exec_is_not_idle(sb):
     """G1: a long quiet command is activity; a gc loop beside it takes nothing."""
-    session = sb.create("--idle-timeout", "2s")
-    child = sb.start("exec", session, "sh", "-c", "sleep 4; echo done")
+    session = sb.create("--idle-timeout", "4s")
+    child = sb.start("exec", session, "sh", "-c", "sleep 6; echo done")
     while child.poll() is None:
         sb.run("gc")
         time.sleep(0.3)
@@ -125,7 +127,7 @@ def test_running_exec_is_not_idle(sb):
 
 def test_idle_ends_a_session_with_nobody_looking(sb, engine):
     session = sb.create("--idle-timeout", "1s")
-    wait_until(lambda: has_ended(engine, {"sandbox.session": session}), 10, "the idle time-out")
+    wait_until(lambda: has_ended(engine, {"sandbox.session": session}), what="the idle time-out")
     assert sb.state_of(session) == "lost"
     sb.run("gc")
     assert sb.sessions() == [] and is_gone(engine, {"sandbox.session": session})
@@ -141,11 +143,11 @@ def test_engine_down(sb):
 
 def test_what_cannot_be_removed_holds_up_one_create_only(sb, engine):
     """One that an engine fails to remove, for half a minute if it wants, is gc's to try again."""
-    overdue = sb.create("--ttl", "1s")
+    overdue = sb.create("--ttl", "3s")
     mount = next(m for m in engine.session(overdue)["Mounts"] if m["Destination"] == "/workspace")
     holder = engine.create({"Image": BASE, "Cmd": ["true"], "HostConfig": {
         "NetworkMode": "none", "Mounts": [{"Type": "volume", "Source": mount["Name"], "Target": "/w"}]}})
-    wait_until(lambda: is_gone(engine, {"sandbox.session": overdue}) or not engine.containers({"sandbox.session": overdue}), 30, "its end")
+    wait_until(lambda: is_gone(engine, {"sandbox.session": overdue}) or not engine.containers({"sandbox.session": overdue}), what="its end")
     sb.create()
     assert "volume" in sb.json("inspect", overdue)["reason"]
     engine.remove(holder)

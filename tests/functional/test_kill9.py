@@ -68,6 +68,7 @@ class Campaign:
         return victim
 
 
+@pytest.mark.long
 def test_campaign(sb, engine, tmp_path):
     (tmp_path / "payload").write_bytes(os.urandom(8 << 20))
     seed = int(os.environ.get("SANDBOX_KILL9_SEED", str(random.randrange(1 << 30))))

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import time
 
+import pytest
+
 from fault_proxy import Answer, Drop, Edit, Fail
 from runner import BASE, has_ended, is_gone, leftovers, remove_leftovers, state_leftovers, stop, wait_until
 
@@ -45,6 +47,7 @@ def test_law_2_labels_can_rebuild_the_state(sb, engine):
     remove_leftovers(engine, sb.instance)  # nobody knows them any more
 
 
+@pytest.mark.long
 def test_law_3_did_not_answer_is_never_gone(through, proxy, engine):
     """Away, in trouble, or another engine at the same address: nothing of it means that a session is gone."""
     session = through.create()
@@ -125,7 +128,7 @@ def test_law_7_a_timeout_ends_the_work(sb):
         assert child.stdout.readline() == b"up\n"
         child.send_signal(sig)
         assert child.wait(timeout=15) == status
-        seconds = 5 if sig == signal.SIGKILL else 0.01
+        seconds = 30 if sig == signal.SIGKILL else 0.01
         wait_until(lambda: not [line for line in sb.processes(session) if "sleep 700" in line], seconds, f"the tree's end after {sig}")
 
 
@@ -150,17 +153,17 @@ def test_law_9_the_backstop_needs_no_one(sb, engine):
     assert busy.stdout.readline() == b"up\n"
     wait_until(lambda: has_ended(engine, {"sandbox.session": ttl}) and has_ended(engine, {"sandbox.session": idle}), 30,
                "the end of container and volume with no host process alive")
-    assert busy.wait(timeout=5) == 124  # its time was over, if not by --timeout
+    assert busy.wait(timeout=30) == 124  # its time was over, if not by --timeout
     sb.run("gc")
     assert is_gone(engine, {"sandbox.session": ttl}) and is_gone(engine, {"sandbox.session": idle})
 
 
 def test_law_9_whatever_the_boot_clock_of_the_caller(sb, engine):
     """An engine may run under another kernel: how long a session lives must not hang on whose clock counts from when."""
-    ahead = ["unshare", "--time", "--boottime", "100000", "--", *sb.argv("create", "--image", BASE, "--ttl", "4s")]
+    ahead = ["unshare", "--time", "--boottime", "100000", "--", *sb.argv("create", "--image", BASE, "--ttl", "8s")]
     session = subprocess.run(ahead, env=sb.environ(), capture_output=True, check=True, timeout=60).stdout.decode().strip()
     assert sb.run("exec", session, "echo", "lives").text == "lives\n"
-    wait_until(lambda: has_ended(engine, {"sandbox.session": session}), 15, "the end of a session made by a host long up")
+    wait_until(lambda: has_ended(engine, {"sandbox.session": session}), what="the end of a session made by a host long up")
 
 
 def test_law_10_destroy_tells_the_truth(sb, engine):

@@ -27,6 +27,8 @@ EPOCH = os.environ.get("SOURCE_DATE_EPOCH") or (
 # What dpkg and the package's script need, unpacked: a third of a minbase, in a fifth of the time.
 BARE = "base-files,coreutils,dash,diffutils,dpkg,libc-bin,sed"
 
+pytestmark = pytest.mark.long  # it builds the release
+
 
 def call(*argv, status=0, timeout=300, **kw):
     done = subprocess.run([str(arg) for arg in argv], capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL, **kw)

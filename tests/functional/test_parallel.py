@@ -4,6 +4,8 @@ import pathlib
 import subprocess
 import threading
 
+import pytest
+
 from runner import BASE, Sandbox, leftovers, state_leftovers
 
 
@@ -27,6 +29,7 @@ class GcLoop:
         self._thread.join()
 
 
+@pytest.mark.long
 def test_50_creates_against_a_looping_gc(sb, engine):
     with GcLoop(sb) as loop:
         children = [sb.start("create", "--image", BASE, "--name", f"n{i}", "--memory", "32MB") for i in range(50)]
@@ -42,6 +45,7 @@ def test_50_creates_against_a_looping_gc(sb, engine):
     assert leftovers(engine, sb.instance) == [] and state_leftovers(sb) == []
 
 
+@pytest.mark.long
 def test_20_whole_lives_at_once(sb, engine):
     """F11."""
     script = """for i in 1 2 3; do

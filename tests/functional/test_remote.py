@@ -109,8 +109,8 @@ class TestLife:
         assert engine.api.containers(labels)
         sandbox.destroy("short")
         assert runner.is_gone(engine.api, labels)
-        expired = sandbox.create("--ttl", "1s")
-        runner.wait_until(lambda: not engine.api.containers({"sandbox.session": expired}), 15, "the end of a session")
+        expired = sandbox.create("--ttl", "3s")
+        runner.wait_until(lambda: not engine.api.containers({"sandbox.session": expired}), what="the end of a session")
         sandbox.run("gc", "--grace", "0s")
         assert expired not in [row["id"] for row in sandbox.sessions()]
 

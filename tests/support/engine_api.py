@@ -109,8 +109,10 @@ class Engine:
         return {"label": [k if v is None else f"{k}={v}" for k, v in labels.items()], **more}
 
     def containers(self, labels):
-        return self.call("GET", "/containers/json",
-                         query={"all": "true", "filters": json.dumps(self._filters(labels))})
+        found = self.call("GET", "/containers/json",
+                          query={"all": "true", "filters": json.dumps(self._filters(labels))})
+        # After a kill -9 Docker 20.10 sometimes goes on listing one that it has removed while it started.
+        return [c for c in found if c["State"] != "dead" or self.inspect(c["Id"])]
 
     def volumes(self, labels):
         found = self.call("GET", "/volumes", query={"filters": json.dumps(self._filters(labels))})["Volumes"] or []

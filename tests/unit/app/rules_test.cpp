@@ -40,8 +40,10 @@ TEST_CASE("what a row and its container amount to") {
     container.paused = container.running = false;
     container.status = "exited";
     CHECK(app::true_state(row, &container, 500) == SessionState::stopped);
-    container.status = "removing";
-    CHECK(app::true_state(row, &container, 500) == SessionState::lost);
+    for (const char* status : {"removing", "dead"}) {
+        container.status = status;
+        CHECK(app::true_state(row, &container, 500) == SessionState::lost);
+    }
     row.state = SessionState::creating;
     CHECK(app::true_state(row, nullptr, 500) == SessionState::creating);
 }
