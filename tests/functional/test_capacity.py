@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """create --reuse, and the ceilings on the number of sessions with create --wait."""
-import fcntl
 import signal
 import threading
 import time
 
 import pytest
 
-from fault_proxy import Fail
 from fault_proxy import Fail
 from runner import BASE, leftovers, stop, wait_until
 

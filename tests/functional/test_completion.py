@@ -9,7 +9,7 @@ import pytest
 import runner
 import shells
 from fault_proxy import Drop
-from runner import BASE, ROOT, wait_until
+from runner import ROOT, wait_until
 
 # A case for each command: what is typed, and one value that must be offered.
 CASES = {

@@ -2,9 +2,7 @@
 """cp with a tar stream on stdin or stdout, as docker cp has it; archives by other programs, and hostile ones. Cases E2, E3, E5."""
 import io
 import os
-import pathlib
 import signal
-import stat
 import subprocess
 import sys
 import tarfile

@@ -3,10 +3,7 @@
 import base64
 import json
 import os
-import pathlib
-import shutil
 import subprocess
-import time
 
 import pytest
 

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 import yaml12
-from runner import BASE, ROOT, Sandbox, new_owner
+from runner import ROOT, Sandbox, new_owner
 
 GOOD = [*sorted((ROOT / "examples").glob("*.yaml")),
         *(ROOT / "tests/fuzz/corpus/manifest" / name for name in ("bom-crlf.yaml", "full.yaml", "json.json", "ticket.yaml"))]
