@@ -41,20 +41,18 @@ ConfigFile parsed(const std::string& path, const std::string& text) {
 } // namespace
 
 std::vector<ConfigFile> read_config_files(const std::optional<std::string>& config_option) {
-    const std::string named = config_option.value_or(environment("SANDBOX_CONFIG"));
-    if (!named.empty()) {
-        auto text = read_file(named, k_max_config);
-        if (!text) {
-            throw Error(ErrorCode::usage, "no config file " + printable(named))
-                .hint(config_option ? "--config names a YAML file" : "SANDBOX_CONFIG names it");
-        }
-        return {parsed(named, *text)};
-    }
     std::vector<ConfigFile> files;
-    for (const std::string& path : {std::string(k_system_config), user_config()}) {
-        if (path.empty()) continue;
-        if (auto text = read_file(path, k_max_config)) files.push_back(parsed(path, *text));
+    const auto add = [&files](const std::string& path) {
+        const auto text = read_file(path, k_max_config);
+        if (text) files.push_back(parsed(path, *text));
+        return text.has_value();
+    };
+    add(k_system_config);
+    if (const std::string named = config_option.value_or(environment("SANDBOX_CONFIG")); !named.empty()) {
+        if (add(named)) return files;
+        throw Error(ErrorCode::usage, "no config file " + printable(named)).hint(config_option ? "--config names a YAML file" : "SANDBOX_CONFIG names it");
     }
+    if (const std::string own = user_config(); !own.empty()) add(own);
     return files;
 }
 

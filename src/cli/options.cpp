@@ -20,7 +20,7 @@ const std::vector<Option>& global_options() {
         {"owner", 0, "NAME", "whose sessions are meant (SANDBOX_OWNER; uid:<uid> by default)", false, false, Completer::owner, "SANDBOX_OWNER"},
         {"engine", 0, "URL", "the engine for new sessions (SANDBOX_ENGINE, then as docker: DOCKER_HOST, its context)", false, false, Completer::nothing, "SANDBOX_ENGINE"},
         {"state-dir", 0, "DIR", "where the state is kept (SANDBOX_STATE_DIR)", false, false, Completer::by_value, "SANDBOX_STATE_DIR"},
-        {"config", 0, "FILE", "this config file alone, not yours and /etc/sandbox/config.yaml (SANDBOX_CONFIG)", false, false, Completer::by_value, "SANDBOX_CONFIG"},
+        {"config", 0, "FILE", "this config file instead of yours, over /etc/sandbox/config.yaml (SANDBOX_CONFIG)", false, false, Completer::by_value, "SANDBOX_CONFIG"},
         {"no-input", 0, "", "never ask anything (SANDBOX_NO_INPUT)"},
         {"yes", 'y', "", "take every question as answered with yes"},
         {"color", 0, "auto|always|never", "when to use colour; output has none so far"},

@@ -38,7 +38,7 @@ constexpr std::array k_variables{
     Variable{"DOCKER_CERT_PATH", "the directory of ca.pem, cert.pem and key.pem for TLS (~/.docker)"},
     Variable{"DOCKER_CONFIG", "the directory of docker's config.json, with the registries' credentials, and of its contexts (~/.docker)"},
     Variable{"SANDBOX_NO_PODMAN", "not empty: Podman is not started where no Docker answers"},
-    Variable{"SANDBOX_CONFIG", "the one config file that is read, where --config is not given"},
+    Variable{"SANDBOX_CONFIG", "the config file that is read instead of the user's, where --config is not given"},
     Variable{"SANDBOX_IN_HOOK", "set for what a hook runs: no hooks are run then"},
     Variable{"GIT_SSH_COMMAND", "how git reaches a repository by ssh; where neither it nor GIT_SSH is set, ssh asks for no password"},
     Variable{"GIT_SSH", "as GIT_SSH_COMMAND"},

@@ -40,7 +40,7 @@ const Command k_config_show{
     .options = manifest_options,
     .examples = [] { return std::vector<std::string_view>{"sandbox config show", "sandbox config show -f ticket.yaml --memory 2GB --json"}; },
     .details = "A flag beats the manifest, which beats $XDG_CONFIG_HOME/sandbox/config.yaml, which beats\n"
-               "/etc/sandbox/config.yaml, which beats the built-in default. --config FILE is read instead of both. A config\n"
+               "/etc/sandbox/config.yaml, which beats the built-in default. --config FILE is read instead of your own. A config\n"
                "has a manifest's keys under `defaults:`, and under `ceilings:` what nothing may exceed: a value over a ceiling\n"
                "is refused with exit status 6, a built-in default over one comes down to it. Under `hooks:` it has commands\n"
                "that are run when something happens, as in `exec.ended: [logger, -t, sandbox]`, with the event on their input.",

@@ -55,7 +55,7 @@ def test_flag_manifest_user_config_built_in(cli, tmp_path):
     assert re.search(rf"^limits\.pids +12 +{manifest}:4$", text, re.M) and re.search(r"^limits\.maxProcesses +4 +built-in$", text, re.M)
 
 
-def test_one_named_config_is_read_alone(cli, tmp_path):
+def test_a_named_config_is_read_instead_of_the_users(cli, tmp_path):
     write(tmp_path / "config/sandbox/config.yaml", "defaults: {limits: {memory: 64MB, pids: 11}}\n")
     named = write(tmp_path / "named.yaml", "defaults: {limits: {memory: 32MB}}\n")
     for values in (shown(cli, "--config", named), shown(cli, env={"SANDBOX_CONFIG": str(named)})):
@@ -80,6 +80,9 @@ def test_the_system_config_lies_below_and_its_ceilings_hold(cli, tmp_path):
     assert values["limits.pids"] == ("5", "/etc/sandbox/config.yaml:1") and values["limits.memory"] == ("20MB", f"{user}:1")
     over = run("--memory", "100MB")
     assert over.returncode == 6 and b"/etc/sandbox/config.yaml:2" in over.stderr
+    named = run("--config", "/dev/null")
+    assert json.loads(named.stdout)["configs"] == ["/etc/sandbox/config.yaml", "/dev/null"]
+    assert run("--config", "/dev/null", "--memory", "100MB").returncode == 6
 
 
 @pytest.mark.parametrize("text,line,column,word", [
