@@ -583,12 +583,17 @@ def test_a_frozen_session_holds_up_neither_a_time_out_nor_a_signal(sb, engine):
     assert sb.run("exec", session, "true", status=125).seconds < 20
 
 
-def test_result_goes_to_a_descriptor_without_replacing_its_file(shared, session, tmp_path):
+@pytest.mark.parametrize("is_link", [False, True], ids=["itself", "by a link"])
+def test_result_goes_to_a_descriptor_without_replacing_its_file(shared, session, tmp_path, is_link):
     """Others hold the file too, and go on writing."""
     log = tmp_path / "log"
     with open(log, "wb", buffering=0) as held:
         held.write(b"before\n")
-        child = shared.start("exec", "--result", f"/dev/fd/{held.fileno()}", session, "true", pass_fds=[held.fileno()])
+        name = f"/dev/fd/{held.fileno()}"
+        if is_link:
+            (tmp_path / "link").symlink_to(name)
+            name = tmp_path / "link"
+        child = shared.start("exec", "--result", name, session, "true", pass_fds=[held.fileno()])
         assert child.wait(timeout=60) == 0
         held.write(b"after\n")
     lines = log.read_bytes().splitlines()
