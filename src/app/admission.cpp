@@ -57,14 +57,16 @@ void sweep(Context& context) {
     std::set<std::string> there;
     try {
         for (const auto& container : context.engine().list_containers(filter)) there.insert(container.id);
-    } catch (const Error&) {
+    } catch (const Error& error) {
+        if (error.signal() != 0) throw;
         return; // no answer frees no place, and no waiting ends by it
     }
     for (const auto& row : store.list({})) {
         if (row.state == SessionState::lost || there.contains(row.container_id)) continue;
         try {
             release_if_ended(context, row);
-        } catch (const Error&) {
+        } catch (const Error& error) {
+            if (error.signal() != 0) throw;
             // Another engine that does not answer: its sessions keep their places (law 3).
         }
     }

@@ -12,20 +12,20 @@
 #include "util/error.hpp"
 #include "util/fd.hpp"
 #include "util/fs.hpp"
+#include "util/stream_writer.hpp"
 #include "util/tar_encoder.hpp"
 #include "util/text.hpp"
 #include "util/tree_path.hpp"
 #include "util/tree_reader.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <climits>
-#include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
 #include <memory>
 #include <sys/stat.h>
+#include <vector>
 
 namespace sandbox::app {
 namespace {
@@ -161,26 +161,41 @@ class StreamTarget {
             throw Error(ErrorCode::conflict, "cannot copy a link into " + quoted(m_path)).hint("-L copies what it points to");
         }
         const Fd file = open_regular_file(source);
-        const Fd own(m_file ? -1 : ::open(m_path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
-        if (!m_file && !own) throw errno_error("cannot write to " + printable(m_path));
-        write(file.get(), m_file ? m_file->get() : own.get(), interrupt);
+        if (!m_file) m_file = open_target(interrupt);
+        write(file.get(), interrupt);
     }
 
   private:
-    void write(int from, int to, Interrupt& interrupt) const {
-        std::array<char, PIPE_BUF> buffer{}; // so much, a pipe that can be written takes without waiting
+    // A named pipe nobody reads from yet is waited for, as cp(1) does.
+    Fd open_target(Interrupt& interrupt) const {
+        for (;;) {
+            Fd file(::open(m_path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+            if (file) return file;
+            if (errno != ENXIO) throw errno_error("cannot write to " + printable(m_path));
+            interrupt.wait(k_between_looks);
+        }
+    }
+
+    void write(int from, Interrupt& interrupt) const {
+        StreamWriter writer(m_file->get());
+        const auto wait_writable = [&](int fd) {
+            interrupt.wait_writable(fd);
+            return true;
+        };
+        std::vector<char> buffer(k_piece);
         while (const std::size_t count = read_some(from, buffer)) {
-            interrupt.wait_writable(to);
+            interrupt.check();
             try {
-                write_all(to, std::string_view(buffer.data(), count));
+                writer.write(std::string_view(buffer.data(), count), wait_writable);
             } catch (Error& error) {
-                if (errno == EPIPE) throw Error(ErrorCode::interrupted, "the reader of " + quoted(m_path) + " has gone").signal(SIGPIPE);
-                error.context("cannot write to " + printable(m_path));
+                error.context(printable(m_path));
                 throw;
             }
         }
     }
 
+    static constexpr Milliseconds k_between_looks{20};
+    static constexpr std::size_t k_piece = 64 << 10;
     std::string m_path;
     std::optional<Fd> m_file;
     bool m_is_stream = false;

@@ -33,9 +33,15 @@ std::string counts_text(const std::map<std::string, std::size_t>& counts) {
 
 bool lives(const engine::ContainerInfo& container) { return container.running || container.paused; }
 
+// One that the engine cannot tell of is none that repair could bring back.
 bool is_kept(engine::Client& engine, const engine::ContainerInfo& listed) {
-    const auto container = engine.inspect_container(listed.id);
-    return container && is_kept_stopped(*container);
+    try {
+        const auto container = engine.inspect_container(listed.id);
+        return container && is_kept_stopped(*container);
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::engine_unreachable || error.signal() != 0) throw;
+        return false;
+    }
 }
 
 // Containers that run or are kept stopped, and persistent workspaces, with our label and no row: what a lost state.db leaves.

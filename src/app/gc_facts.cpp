@@ -6,6 +6,7 @@
 #include "domain/labels.hpp"
 #include "domain/manifest.hpp"
 #include "util/error.hpp"
+#include "util/text.hpp"
 #include "util/time.hpp"
 
 #include <algorithm>
@@ -84,6 +85,8 @@ class Gatherer {
     void add_objects(const EngineKey& key, const Inventory& inventory);
     void add_leftovers();
     bool is_open(const std::string& session) const;
+    bool is_stopped_orphan(const engine::ContainerInfo& container) const;
+    bool is_kept(engine::Client& engine, const engine::ContainerInfo& listed);
 
     Context& m_context;
     state::Store& m_store;
@@ -106,12 +109,26 @@ void Gatherer::visit(const EngineKey& key, engine::Client& engine) {
     if (!is_new) return;
     slot->second = take_inventory(m_context, engine);
     for (const auto& container : slot->second->containers) {
-        // Only an inspect tells, and only of what would be an orphan does it matter.
-        if (container.running || label(container.labels, domain::k_label_role) != domain::k_role_session || is_open(label(container.labels, domain::k_label_session))) continue;
-        const auto now = engine.inspect_container(container.id);
-        if (now && is_kept_stopped(*now)) slot->second->kept_stopped.insert(container.id);
+        if (is_stopped_orphan(container) && is_kept(engine, container)) slot->second->kept_stopped.insert(container.id);
     }
     add_objects(key, *slot->second);
+}
+
+bool Gatherer::is_stopped_orphan(const engine::ContainerInfo& container) const {
+    const bool is_session = label(container.labels, domain::k_label_role) == domain::k_role_session;
+    return is_session && !container.running && !is_open(label(container.labels, domain::k_label_session));
+}
+
+// Only an inspect tells. One that the engine cannot tell of is left alone, and keeps nobody from the others.
+bool Gatherer::is_kept(engine::Client& engine, const engine::ContainerInfo& listed) {
+    try {
+        const auto now = engine.inspect_container(listed.id);
+        return now && is_kept_stopped(*now);
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::engine_unreachable || error.signal() != 0) throw;
+        m_warnings.push_back("container " + printable(listed.name) + " is left alone: " + error.message());
+        return true;
+    }
 }
 
 // Every engine that a row names, and the current one, which may hold objects whose rows are gone.

@@ -32,13 +32,13 @@ std::optional<state::SessionRow> find_reusable(Context& context, const domain::M
         // Whoever makes it holds its lock until it is there.
         const std::string id = row->id;
         const auto lock = store.lock_session(id);
-        // It was not made after all, and whoever rolled it back has removed the file that the wait has brought back.
-        if (!store.find(id)) store.forget_lock(id);
+        // It is gone already, and whoever ended it has removed the file that the wait has brought back.
+        if (const auto now = store.find(id); !now || state::is_closed(now->state)) store.forget_lock(id);
         row = store.find_by_name(context.owner(), manifest.name);
     }
     if (!row || state::is_closed(row->state)) return std::nullopt;
     // Ended by itself, or half made by somebody who died: no session, and in nobody's way.
-    if (row->state != state::SessionState::running || clear_if_ended(context, *row)) return std::nullopt;
+    if (row->state != state::SessionState::running || clear_if_ended(context, *row) == Cleared::yes) return std::nullopt;
     check_is_same(*row, manifest);
     return row;
 }

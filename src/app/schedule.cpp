@@ -111,7 +111,7 @@ class CommandReader {
             }
             if (program == "docker" || program == "podman") return prune();
             else if (program.starts_with("sandbox") && !is_assignment(word)) return gc();
-            else if (program == "sudo" || program == "runuser") m_changes_user = true;
+            else if (program == "sudo" || program == "runuser") take_over(program);
             else if (program == "su") take_user_of_su();
             else take_setting(word);
         }
@@ -130,6 +130,13 @@ class CommandReader {
     const std::string& next() {
         static const std::string none;
         return ++m_at < m_words.size() ? m_words[m_at] : none;
+    }
+
+    // To root, unless a user follows; and sudo(8) keeps no environment.
+    void take_over(std::string_view program) {
+        m_changes_user = true;
+        m_found.user = "root";
+        if (program == "sudo") m_found.state_directory.clear();
     }
 
     void take_setting(const std::string& word) {

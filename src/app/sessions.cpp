@@ -120,7 +120,7 @@ void explain_unreachable(Context& context, const state::SessionRow& row, const E
 }
 
 bool is_kept_stopped(const engine::ContainerInfo& container) {
-    return (container.status == "exited" || container.status == "dead") && !container.settings.auto_remove;
+    return container.status == "exited" && !container.settings.auto_remove; // a "dead" one starts never again
 }
 
 engine::Filter session_filter(const state::Store& store, std::string_view session_id) {

@@ -27,7 +27,7 @@ template <typename Step> void attempt(std::vector<Left>& left, const std::string
     try {
         step();
     } catch (const Error& error) {
-        if (error.code() == ErrorCode::engine_unreachable) throw;
+        if (error.code() == ErrorCode::engine_unreachable || error.signal() != 0) throw;
         left.push_back({printable(what), error.message()});
     }
 }
@@ -128,19 +128,19 @@ Error left_error(const std::vector<Left>& left) {
     return Error(ErrorCode::cleanup_failed, message);
 }
 
-bool clear_if_ended(Context& context, const state::SessionRow& seen) {
+Cleared clear_if_ended(Context& context, const state::SessionRow& seen) {
     const auto held = context.store().try_lock_open(seen.id);
     if (!held) {
         const auto now = context.store().find(seen.id);
-        return now && state::is_closed(now->state);
+        return now && !state::is_closed(now->state) ? Cleared::busy : Cleared::yes;
     }
     const state::SessionRow& row = held->row;
     const bool may_run = row.state == state::SessionState::running || row.state == state::SessionState::stopped;
     // A half-made or half-destroyed row whose lock is free has nobody who will finish it.
-    if (may_run && context.engine_of(row.endpoint, row.engine_id).inspect_container(row.container_id)) return false;
+    if (may_run && context.engine_of(row.endpoint, row.engine_id).inspect_container(row.container_id)) return Cleared::no;
     Ending ending{state::SessionState::expired, k_ended_by_itself, row.state == state::SessionState::creating};
     if (!may_run) ending = {state::SessionState::destroyed, "finished for its successor", ending.forget};
-    return tear_down(context, row, ending).empty();
+    return tear_down(context, row, ending).empty() ? Cleared::yes : Cleared::no;
 }
 
 void take_overdue(Context& context) {
@@ -158,6 +158,7 @@ void take_overdue(Context& context) {
             if (!held || held->row.expires_ms > wall_now_ms() || has_failed(held->row)) continue;
             if (tear_down(context, held->row, {state::SessionState::expired, "ttl"}).empty()) ++taken;
         } catch (const Error& error) {
+            if (error.signal() != 0) throw;
             // What stands in one session's way is not in the others'.
             if (error.code() == ErrorCode::engine_unreachable) silent.insert(seen.endpoint);
         }

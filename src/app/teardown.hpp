@@ -37,8 +37,13 @@ std::vector<Left> tear_down(Context& context, state::SessionRow row, const Endin
 Error left_error(const std::vector<Left>& left);
 
 // Clears a session that runs no more (idle time-out, crash, engine restart) out of the way of a new one that wants its
-// name or its workspace. False when it does run, or somebody works on it.
-bool clear_if_ended(Context& context, const state::SessionRow& row);
+// name or its workspace.
+enum class Cleared {
+    yes,
+    no,   // it runs, or something of it cannot be removed
+    busy, // somebody works on it: makes it, or ends it
+};
+Cleared clear_if_ended(Context& context, const state::SessionRow& row);
 
 // Ends a bounded number of sessions past their TTL; what create, destroy and gc take along (law 9). Failures are left
 // for gc to report.

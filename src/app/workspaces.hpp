@@ -42,7 +42,8 @@ WorkspaceView inspect_workspace(Context& context, const std::string& owner, std:
 void remove_workspace(Context& context, const std::string& owner, std::string_view id);
 // The same for one that nobody was given: false when it was by now, or somebody is about to be.
 bool remove_half_made_workspace(Context& context, const std::string& owner, std::string_view id);
-// Whether a session that came after this one has used its workspace, perhaps one that is gone by now. The caller holds the lock.
+// Whether another session may have used its workspace since this one was made, whichever of them was made first: one that is open, or
+// was closed later than that. The caller holds the workspace's lock.
 bool was_used_since(const state::Store& store, const state::SessionRow& row);
 // Its volume, if that is still the one that was made for it: throws conflict for another of its name. The caller holds the lock.
 void remove_workspace_volume(const state::Store& store, engine::Client& engine, const state::WorkspaceRow& workspace);

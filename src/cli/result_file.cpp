@@ -11,6 +11,7 @@
 #include <utility>
 
 namespace sandbox::cli {
+
 ResultFile::ResultFile(const std::string& path) {
     if (path == "-") {
         throw Error(ErrorCode::usage, "--result - would mix the result into the command's output")

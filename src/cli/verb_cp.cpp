@@ -4,12 +4,13 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/progress_line.hpp"
-#include "cli/stream_writer.hpp"
 #include "cli/verbs.hpp"
 #include "domain/units.hpp"
+#include "util/stream_writer.hpp"
 #include "util/terminal.hpp"
 #include "util/text.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace sandbox::cli {
@@ -51,10 +52,18 @@ channel::TransferStats give_archive(Invocation& call, const app::CopyOptions& op
     return app::copy_archive_out(call.context(), source, write, options);
 }
 
+bool is_stdout(const std::string& path) {
+    struct stat target {};
+    struct stat out {};
+    return ::stat(path.c_str(), &target) == 0 && ::fstat(STDOUT_FILENO, &out) == 0 && target.st_dev == out.st_dev && target.st_ino == out.st_ino &&
+           !S_ISDIR(target.st_mode);
+}
+
 channel::TransferStats copy(Invocation& call, const app::CopyOptions& options) {
     const auto& words = call.arguments();
     if (words[0] == "-") return take_archive(call, options);
     if (words[1] == "-") return give_archive(call, options);
+    if (call.json() && is_stdout(words[1])) throw Error(ErrorCode::usage, "--json and the file both want stdout").hint("leave --json out");
     return app::copy(call.context(), app::parse_location(words[0]), app::parse_location(words[1]), options);
 }
 

@@ -100,7 +100,11 @@ std::string summary(const app::CreatedSession& made, const domain::Manifest& man
 domain::ManifestBuilder builder_of(Invocation& call) {
     auto builder = manifest_builder(call);
     if (!call.has("rm")) return builder;
-    if (call.value("auto-destroy") == "false") throw Error(ErrorCode::usage, "--rm and --auto-destroy=false ask for the opposite");
+    for (const auto& value : builder.values()) {
+        if (value.path != "lifecycle.autoDestroy" || !value.origin.starts_with("--") || value.value == "true") continue;
+        if (value.value == "false") throw Error(ErrorCode::usage, "--rm and " + value.origin + " ask for the opposite");
+        builder.build(); // says what is wrong with it, before it is overwritten
+    }
     builder.set("lifecycle.autoDestroy", "true", "--rm");
     return builder;
 }

@@ -6,10 +6,10 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/result_file.hpp"
-#include "cli/stream_writer.hpp"
 #include "cli/verbs.hpp"
 #include "domain/units.hpp"
 #include "util/environment.hpp"
+#include "util/stream_writer.hpp"
 #include "util/terminal.hpp"
 #include "util/text.hpp"
 

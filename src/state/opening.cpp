@@ -7,7 +7,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
+#include <span>
 #include <unistd.h>
 
 namespace sandbox::state {
@@ -61,6 +63,20 @@ Identity settle_identity(const Layout& layout, Db& db) {
     return *identity;
 }
 
+// What an attempt that was killed before it moved the database has named: the log is still there under its first name.
+void forget_lone_journals(const std::string& database, std::span<const char* const> suffixes) {
+    const auto slash = database.rfind('/') + 1;
+    const std::string prefix = database.substr(slash) + ".broken-";
+    std::error_code failure;
+    for (const auto& entry : std::filesystem::directory_iterator(database.substr(0, slash), failure)) {
+        const std::string path = entry.path().string();
+        for (const std::string_view suffix : suffixes) {
+            if (!entry.path().filename().string().starts_with(prefix) || !path.ends_with(suffix)) continue;
+            if (::access(path.substr(0, path.size() - suffix.size()).c_str(), F_OK) != 0) ::unlink(path.c_str());
+        }
+    }
+}
+
 } // namespace
 
 // The log holds what was written last, and is nothing without its database. So it gets its second name before the database moves,
@@ -72,8 +88,8 @@ std::string set_aside(const std::string& database) {
     for (int count = 2; ::access(aside.c_str(), F_OK) == 0; ++count) {
         aside = database + ".broken-" + format_rfc3339(wall_now_ms()) + "-" + std::to_string(count);
     }
+    forget_lone_journals(database, k_suffixes);
     const auto give_name = [&](const std::string& suffix) {
-        ::unlink((aside + suffix).c_str()); // of an attempt that was killed: the file is still there under its first name
         return ::link((database + suffix).c_str(), (aside + suffix).c_str()) == 0 || errno == ENOENT;
     };
     bool are_linked = true;

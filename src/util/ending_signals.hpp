@@ -2,7 +2,7 @@
 // The signals that ask a command to end, INT, TERM and HUP, where they are held back (pthread_sigmask(3)) so that a roll-back
 // runs whole: they then end waiting, and nothing half done.
 //
-//   ::pthread_sigmask(SIG_BLOCK, &ending_signals(), &before);
+//   const sigset_t signals = ending_signals(); ::pthread_sigmask(SIG_BLOCK, &signals, &before);
 //   wait_unless_ended(Milliseconds(250));
 #pragma once
 

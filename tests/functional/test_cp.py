@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from runner import stop
+from runner import still_runs, stop
 
 
 def snapshot(root):
@@ -422,6 +422,23 @@ def test_a_device_or_a_pipe_is_written_into(shared, session, tmp_path):
     assert "none" in shared.fails(4, "cp", f"{session}:folder", "/dev/null").errors
     assert "-L" in shared.fails(4, "cp", f"{session}:short", "/dev/null").errors
     assert "/dev/full" in shared.fails(7, "cp", f"{session}:big", "/dev/full").errors
+
+
+def test_a_signal_ends_a_copy_that_waits_for_a_pipes_reader(shared, session, tmp_path):
+    shared.sh(session, "echo x >/workspace/small")
+    os.mkfifo(tmp_path / "fifo")
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    child = shared.start("cp", f"{session}:small", tmp_path / "fifo", env={"TMPDIR": str(temporary)})
+    still_runs(child)
+    child.terminate()
+    assert child.wait(timeout=20) == 143 and list(temporary.iterdir()) == []
+
+
+def test_json_and_a_file_do_not_share_stdout(shared, session):
+    shared.sh(session, "echo x >/workspace/small")
+    error = shared.fails_json(2, "cp", f"{session}:small", "/dev/stdout")
+    assert "--json" in error["message"]
 
 
 def test_a_signal_ends_a_copy_whose_reader_waits(shared, session, tmp_path):

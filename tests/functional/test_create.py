@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """create: what a manifest and flags make of a container, and what is left when it fails."""
 import base64
-import contextlib
-import fcntl
 import json
 import os
 import re
@@ -13,7 +11,7 @@ import subprocess
 
 import pytest
 
-from runner import BASE, ROOT, is_gone, leftovers, wait_until
+from runner import BASE, ROOT, held, is_gone, leftovers, still_runs, wait_until
 
 
 def test_prints_the_id_alone(sb):
@@ -335,19 +333,6 @@ def test_sections_without_effect_are_said(sb):
     scanned = sb.run("create", "--image", BASE, "--set", 'export={files: {a: ./a}, scan: ["true"]}').errors
     assert "note: export.files in the manifest has no effect" in scanned and "scan" not in scanned
     assert "note: policy" not in sb.run("--quiet", "create", "-f", path).errors
-
-
-@contextlib.contextmanager
-def held(path):
-    """A lock as another command of the instance holds it."""
-    with open(path, "a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def still_runs(child):
-    with pytest.raises(subprocess.TimeoutExpired):
-        child.wait(timeout=1)
 
 
 def test_a_name_that_another_command_is_freeing_is_waited_for(sb, engine):

@@ -2,6 +2,7 @@
 """gc: what it takes, what it leaves alone, and that it can run any time, twice, beside anything."""
 import time
 
+from fault_proxy import Fail
 from runner import BASE, has_ended, is_gone, leftovers, state_leftovers, wait_until, write_row
 
 
@@ -155,3 +156,19 @@ def test_what_cannot_be_removed_holds_up_one_create_only(sb, engine):
     assert overdue in [row["id"] for row in sb.sessions()]
     sb.run("gc")
     assert overdue not in [row["id"] for row in sb.sessions()] and not engine.volume(mount["Name"])
+
+
+def test_one_container_that_the_engine_cannot_tell_of_keeps_none_of_the_others(through, proxy, engine):
+    through.destroy(through.create())
+    labels = {"sandbox.instance": through.instance, "sandbox.role": "session"}
+    ids = []
+    for session in ("s00000000000a", "s00000000000b"):
+        body = {"Image": BASE, "Cmd": ["true"], "Labels": {**labels, "sandbox.session": session, "sandbox.owner": through.owner}}
+        ids.append(engine.create(body))
+    proxy.rule(Fail(500), method="GET", path=f"^/containers/{ids[0]}/json")
+    result = through.run("gc", "--grace", "0s")
+    assert "is left alone" in result.errors
+    assert [container["Id"] for container in engine.containers(labels)] == [ids[0]]
+    proxy.reset()
+    through.run("gc", "--grace", "0s")
+    assert engine.containers(labels) == []

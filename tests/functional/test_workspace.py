@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Persistent workspaces: they outlive sessions, one session writes at a time, and they are never taken for new."""
+import hashlib
 import json
 import os
 import pathlib
@@ -8,7 +9,7 @@ import time
 
 import pytest
 from fault_proxy import Fail
-from runner import BASE, state_leftovers, wait_until
+from runner import BASE, held, state_leftovers, wait_until
 
 
 def test_outlives_its_session(sb):
@@ -275,28 +276,78 @@ def test_gc_ends_a_lost_session_and_leaves_the_workspace_to_who_used_it_since(sb
     sb.run("workspace", "rm", "-y", "team")
 
 
-def test_a_failed_first_create_leaves_a_workspace_that_another_used_meanwhile(sb, engine, tmp_path):
-    """Its seeds are planted when the workspace is open to others that share it."""
+def seeded(tmp_path):
+    """A manifest of a shared workspace that takes a while to be filled."""
     (tmp_path / "big").write_bytes(os.urandom(256 << 20))
     manifest = tmp_path / "m.json"
     manifest.write_text(json.dumps({"version": 1, "image": BASE, "workspace": {"mode": "persistent", "id": "p", "shared": True},
                                     "files": {"big": {"fromFile": "big"}}}))
-    maker = sb.start("create", "-f", manifest)
+    return manifest
+
+
+def stopped_while_planting(sb, engine, maker):
     volume = wait_until(lambda: sb.instance and engine.volumes({"sandbox.instance": sb.instance, "sandbox.role": "workspace"}))[0]
     folder = pathlib.Path(volume["Mountpoint"])
     wait_until(lambda: any(folder.iterdir()), every=0.002, what="the first bytes of a seed")
     maker.send_signal(signal.SIGSTOP)
-    other = shared(sb).text.strip()
-    sb.sh(other, "echo precious >kept")
-    sb.destroy(other)
+
+
+def interrupted(maker):
     maker.send_signal(signal.SIGINT)
     maker.send_signal(signal.SIGCONT)
     maker.communicate(timeout=60)
     assert maker.returncode == 130
+
+
+def is_kept(sb):
     again = sb.create("--workspace", "p")
     assert sb.sh(again, "cat kept").text == "precious\n"
     sb.destroy(again)
     sb.run("workspace", "rm", "-y", "p")
+
+
+def test_a_failed_first_create_leaves_a_workspace_that_another_used_meanwhile(sb, engine, tmp_path):
+    """Its seeds are planted when the workspace is open to others that share it."""
+    maker = sb.start("create", "-f", seeded(tmp_path))
+    stopped_while_planting(sb, engine, maker)
+    other = shared(sb).text.strip()
+    sb.sh(other, "echo precious >kept")
+    sb.destroy(other)
+    interrupted(maker)
+    is_kept(sb)
+
+
+def test_a_failed_first_create_leaves_a_workspace_that_an_older_session_used(sb, engine, tmp_path):
+    """Who came first is told by the workspace's lock, and not by when the sessions' rows were written."""
+    sb.destroy(sb.create())
+    name = hashlib.sha256(f"{len(sb.owner)}:{sb.owner}p".encode()).hexdigest()[:32]
+    with held(sb.state_dir / "locks" / f".workspace-{name}"):
+        older = sb.start("create", "--image", BASE, "--workspace", "p", "--set", "workspace.shared=true")
+        wait_until(sb.sessions)
+        older.send_signal(signal.SIGSTOP)
+        maker = sb.start("create", "-f", seeded(tmp_path))
+        wait_until(lambda: len(sb.sessions()) == 2)
+    stopped_while_planting(sb, engine, maker)
+    older.send_signal(signal.SIGCONT)
+    session = older.communicate(timeout=60)[0].decode().strip()
+    assert older.returncode == 0
+    sb.sh(session, "echo precious >kept")
+    sb.destroy(session)
+    interrupted(maker)
+    is_kept(sb)
+
+
+def test_a_signal_ends_a_create_that_waits_to_clear_its_workspaces_holder(sb, engine):
+    holder = sb.create("--workspace", "p", "--set", "workspace.destroyOnSessionDestroy=true")
+    engine.remove(sb.json("inspect", holder)["container"]["id"])
+    (lock,) = (sb.state_dir / "locks").glob(".workspace-*")
+    with held(lock):
+        heir = sb.start("create", "--image", BASE, "--workspace", "p")
+        wait_until(lambda: sb.state_of(holder) == "destroying")
+        heir.send_signal(signal.SIGINT)
+        _, err = heir.communicate(timeout=60)
+        assert heir.returncode == 130, err
+    sb.create("--workspace", "p")  # nothing says that the holder could not be ended
 
 
 def test_a_volume_whose_row_was_lost_is_no_new_one(through, proxy):

@@ -5,6 +5,7 @@
     sb.fails(3, "inspect", "nosuch")                      # checks status and the shape of the error line
 """
 import contextlib
+import fcntl
 import itertools
 import json
 import os
@@ -208,6 +209,19 @@ def close(sb, engine):
     remove_leftovers(engine, instance)
     assert not left, f"left in the engine: {left}\nafter {ended!r}"
     shutil.rmtree(sb.state_dir, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def held(path):
+    """A lock as another command of the instance holds it."""
+    with open(path, "a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def still_runs(child):
+    with pytest.raises(subprocess.TimeoutExpired):
+        child.wait(timeout=1)
 
 
 def write_row(sb, session, column, value):

@@ -78,6 +78,8 @@ TEST_CASE("a schedule counts by its own line, state and user") {
     CHECK(counts("/etc/cron.d/a", "SANDBOX_STATE_DIR=/srv/a\n0 * * * * root sandbox gc\n", {"/srv/a/", false}) == 1);
     CHECK(counts("/etc/cron.d/a", "0 * * * * root SANDBOX_STATE_DIR='/srv/my a' sandbox gc >/dev/null 2>&1\n", {"/srv/my a", false}) == 1);
     CHECK(counts("/etc/cron.d/a", "0 * * * * root sudo -u ci sandbox gc\n", of_ci) == 1);
+    CHECK(counts("/etc/cron.d/a", "0 * * * * ci sudo sandbox gc\n", of_ci) == 0);
+    CHECK(counts("/etc/cron.d/a", "0 * * * * root SANDBOX_STATE_DIR=/srv/a sudo sandbox gc\n", {"/srv/a", false}) == 0);
     CHECK(counts("/etc/cron.d/a", "0 * * * * root su ci -c 'sandbox gc'\n", of_ci) == 1);
     CHECK(counts("/etc/cron.d/a", "0 * * * * root sandbox gc --dry-run\n", {}) == 0);
     CHECK(counts("/etc/cron.d/a", "0 * * * * root true % sandbox gc\n", {}) == 0);

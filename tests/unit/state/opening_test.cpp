@@ -46,6 +46,14 @@ mode_t mode_of(const std::string& path) {
     return info.st_mode & 07777;
 }
 
+std::size_t files_in(const std::string& directory, std::string_view part) {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+        if (entry.path().filename().string().find(part) != std::string::npos) ++count;
+    }
+    return count;
+}
+
 std::vector<std::string> set_aside_in(const std::string& directory) {
     std::vector<std::string> found;
     for (const auto& entry : std::filesystem::directory_iterator(directory)) {
@@ -242,6 +250,12 @@ TEST_CASE("database: whoever is killed while it is set aside leaves it with its 
         const std::string whole = found.empty() ? database : found.front();
         CHECK(read_file(whole) == "database");
         CHECK(read_file(whole + "-wal") == "what was written last");
+        // And the next attempt leaves no log without its database.
+        if (found.empty()) {
+            const std::string aside = set_aside(database);
+            CHECK(read_file(aside + "-wal") == "what was written last");
+            CHECK(files_in(directory.path(), ".broken-") == 2);
+        }
         // And the next one begins with no other's log.
         Store::open(directory.path()).insert(plain_row("s1"));
         CHECK(Store::open(directory.path()).find("s1"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One of our standard streams, written so that a reader that has stopped reading holds up the command but never a
+// A standard stream, or another pipe, terminal or device, written so that a reader that has stopped reading holds up the command but never a
 // signal.
 //
 //   StreamWriter out(STDOUT_FILENO);
@@ -11,7 +11,7 @@
 #include <functional>
 #include <string_view>
 
-namespace sandbox::cli {
+namespace sandbox {
 
 class StreamWriter {
   public:
@@ -25,4 +25,4 @@ class StreamWriter {
     Fd m_own; // the same pipe or terminal, non-blocking
 };
 
-} // namespace sandbox::cli
+} // namespace sandbox

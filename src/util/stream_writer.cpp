@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/stream_writer.hpp"
+#include "util/stream_writer.hpp"
 
 #include "util/error.hpp"
 
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace sandbox::cli {
+namespace sandbox {
 namespace {
 
 // Opened anew, because O_NONBLOCK on the descriptor we were given would be felt by everybody who shares it. Regular
@@ -42,4 +42,4 @@ void StreamWriter::write(std::string_view bytes, const std::function<bool(int)>&
     }
 }
 
-} // namespace sandbox::cli
+} // namespace sandbox
