@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests side by side (pytest -n 4 --dist loadgroup): who goes to which worker, and what the workers of a run have in common.
+"""Tests side by side (pytest -n 3 --dist loadgroup): who goes to which worker, and what the workers of a run have in common.
 
 A test that needs nothing of its file may run in any worker. Those that use what one file makes once (`shared`, `session`, an engine)
 stay together, apart by the channel of their session. `long` ones begin first, for the others to fit in behind them. One that is marked
