@@ -55,6 +55,7 @@ def test_the_value_of_an_unknown_option_is_no_command(shared, line, option):
 @pytest.mark.parametrize("line,message", [
     ("create --name", "--name needs a value"), ("ps -l", "-l needs a value"), ("ps -al", "-l needs a value"),
     ("ps --label", "--label needs a value"), ("create --rm --auto-destroy=false", "--rm and --auto-destroy ask for the opposite"),
+    ("create --rm --set lifecycle.autoDestroy=false", "--rm and --set lifecycle.autoDestroy ask for the opposite"), ("create --rm --auto-destroy=no", '--auto-destroy: "no" is neither true nor false'),
     ("create --dry-run=client", '--dry-run is true or false, not "client"'),
     ("ps --json=yes", '--json is true or false, not "yes"')])
 def test_what_is_wrong_with_a_value_is_said_in_our_words(shared, line, message):

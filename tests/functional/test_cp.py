@@ -106,14 +106,6 @@ def test_follow_link_works_out_of_a_session_too(shared, session, tmp_path):
     assert not (tmp_path / "no").is_symlink()
 
 
-def test_a_device_at_the_target_is_a_conflict(shared, session, tmp_path):
-    node = tmp_path / "node"
-    os.mknod(node, stat.S_IFCHR | 0o666, os.makedev(1, 3))
-    shared.sh(session, "echo x > plain")
-    assert shared.run("cp", f"{session}:plain", node, status=4).errors
-    assert stat.S_ISCHR(node.lstat().st_mode)
-
-
 def test_dockers_rules_for_the_target(shared, session, tmp_path):
     (tmp_path / "d").mkdir()
     (tmp_path / "d/f").write_text("f")

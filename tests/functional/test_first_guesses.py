@@ -32,7 +32,6 @@ DONE = {
     f"{CREATE} -m=1g --json": "1GiB",
     f"{CREATE} -l=a=b --json": '"a":"b"',
     f"{CREATE} --rm": r"\blifecycle.autoDestroy +true\b",
-    f"{CREATE} --rm --set lifecycle.autoDestroy=false": (2, "ask for the opposite"),
     f"{CREATE} --rm=false --set lifecycle.autoDestroy=false": r"\blifecycle.autoDestroy +false\b",
     "exec -it=false web echo hello": "hello",
     "exec -ie=A=b web env": "A=b",
