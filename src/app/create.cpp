@@ -53,6 +53,7 @@ class Creation {
     void make_ephemeral_workspace();
     void make_workspace();
     void make_container();
+    void start_container();
     void note_limits(std::vector<std::string> warnings);
     bool uses_socket() const;
     void greet();
@@ -202,6 +203,10 @@ void Creation::make_container() {
     // Once more, now that the container keeps it from being pruned: what is in it is about to be run.
     ensure_agent_volume(m_context, m_engine, m_info, m_manifest.image);
     m_interrupt.check();
+    start_container();
+}
+
+void Creation::start_container() {
     try {
         m_engine.start_container(m_row.container_id);
     } catch (Error& error) {
