@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pathlib
+import socket
 import stat
 import subprocess
 import time
@@ -104,6 +105,19 @@ def test_follow_link_works_out_of_a_session_too(shared, session, tmp_path):
     assert (tmp_path / "got").is_symlink() is False and (tmp_path / "got").read_text() == "linked\n"
     assert shared.run("cp", "-L", f"{session}:leaves", tmp_path / "no", status=None).status != 0
     assert not (tmp_path / "no").is_symlink()
+
+
+def test_a_device_or_a_socket_at_the_target_stays(shared, session, tmp_path):
+    """The one takes the bytes, the other can't; neither is replaced."""
+    node = tmp_path / "node"
+    os.mknod(node, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    shared.sh(session, "echo x > plain")
+    shared.run("cp", f"{session}:plain", node)
+    assert stat.S_ISCHR(node.lstat().st_mode)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.path.relpath(tmp_path / "socket"))
+        assert "a socket" in shared.fails(4, "cp", f"{session}:plain", tmp_path / "socket").errors
+        assert stat.S_ISSOCK((tmp_path / "socket").lstat().st_mode)
 
 
 def test_dockers_rules_for_the_target(shared, session, tmp_path):
