@@ -39,7 +39,7 @@ class Place {
 // A session that ended by itself keeps its row until somebody looks. What may be brought back stays, as lost.
 void release_if_ended(Context& context, const state::SessionRow& seen) {
     if (seen.state != SessionState::running) {
-        clear_if_ended(context, seen);
+        clear_if_ended(context, seen, {});
         return;
     }
     const auto held = context.store().try_lock_open(seen.id);

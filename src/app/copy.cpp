@@ -295,6 +295,10 @@ channel::TransferStats copy(Context& context, const Location& from, const Locati
             .hint("name one side SESSION:PATH, as in: sandbox cp report.md job-981:input/");
     }
     if (source.path.empty()) throw Error(ErrorCode::usage, "the source's path is empty");
+    if (source.session.empty() && open_descriptor_path(source.path)) {
+        throw Error(ErrorCode::usage, quoted(source.path) + " is an open descriptor, which has no name to go by")
+            .hint("sandbox exec -i S sh -c 'cat >FILE' takes what comes on standard input");
+    }
     StreamTarget stream(target);
     if (target.path.empty() && target.session.empty()) throw Error(ErrorCode::usage, "the target's path is empty");
     if (!source.session.empty() && !target.session.empty()) return relay(context, source, target, options);

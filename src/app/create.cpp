@@ -150,7 +150,7 @@ void Creation::make_room() {
 
 void Creation::clear(std::optional<state::SessionRow> holder) {
     const std::int64_t give_up = boot_now_ms() + k_ending_wait.count();
-    while (holder && !state::is_closed(holder->state) && clear_if_ended(m_context, *holder) == Cleared::busy) {
+    while (holder && !state::is_closed(holder->state) && clear_if_ended(m_context, *holder, m_row.workspace_id) == Cleared::busy) {
         holder = m_store.find(holder->id);
         const bool is_made = holder && holder->state == state::SessionState::creating;
         if (is_made || boot_now_ms() > give_up) return;

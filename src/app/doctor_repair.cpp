@@ -12,8 +12,10 @@
 #include "util/time.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace sandbox::app::doctor {
 namespace {
@@ -34,6 +36,12 @@ bool are_names_valid(const engine::Labels& labels) {
     }
 }
 
+std::string joined(const std::vector<std::string>& losses) {
+    std::vector<std::string> told;
+    std::ranges::copy_if(losses, std::back_inserter(told), [](const std::string& loss) { return !loss.empty(); });
+    return join(told, "; ");
+}
+
 class Repairer {
   public:
     Repairer(Context& context, const DoctorOptions& options) : m_context(context), m_options(options) {}
@@ -47,6 +55,8 @@ class Repairer {
     void adopt_machine();
     void rebuild();
     void rebuild_workspace(const engine::VolumeInfo& volume);
+    std::string lost_secret(const state::SessionRow& row) const;
+    std::string insert(state::SessionRow& row);
     void rebuild_session(engine::Client& engine, const engine::ContainerInfo& listed);
     state::SessionRow row_from(const engine::ContainerInfo& container, domain::Manifest manifest) const;
     void find_workspace(const engine::ContainerInfo& container, const std::string& workdir, state::SessionRow& row, domain::Workspace& workspace) const;
@@ -158,11 +168,32 @@ state::SessionRow Repairer::row_from(const engine::ContainerInfo& container, dom
     // The agent's answer on its socket tells whether that still serves; a container without the mount never had one.
     const bool has_socket = ::access((m_store->session_directory(row.id) + "/agent.sock").c_str(), F_OK) == 0;
     const bool is_mounted = std::ranges::find(container.mounts, k_channel_mount, &engine::MountInfo::target) != container.mounts.end();
+    // The engine mounts none of the volumes for a copy out of a stopped container when this one's source is missing.
+    if (is_mounted) make_directories(m_store->session_directory(row.id) + "/channel", 0755);
     row.channel = has_socket && is_mounted ? state::ChannelKind::socket : state::ChannelKind::bridge;
     find_workspace(container, manifest.workdir, row, manifest.workspace);
     row.manifest_json = domain::to_canonical_json(manifest);
     row.manifest_digest = domain::manifest_digest(manifest);
     return row;
+}
+
+// Through the engine, the agent answers to those alone who know the session's secret.
+std::string Repairer::lost_secret(const state::SessionRow& row) const {
+    const bool is_needed = row.state == state::SessionState::running && row.channel == state::ChannelKind::bridge;
+    if (!is_needed || ::access((m_store->session_directory(row.id) + "/secret").c_str(), F_OK) == 0) return {};
+    return "its secret is lost, so it can be listed and destroyed, but not entered";
+}
+
+// A name that another session has taken meanwhile is lost, and nothing else with it. Returns what is lost.
+std::string Repairer::insert(state::SessionRow& row) {
+    const auto holder = m_store->find_by_name(row.owner, row.name);
+    if (!holder || state::is_closed(holder->state)) {
+        m_store->insert(row);
+        return {};
+    }
+    const std::string name = std::exchange(row.name, {});
+    m_store->insert(row);
+    return "its name " + quoted(name) + " is that of " + holder->id + " now";
 }
 
 void Repairer::rebuild_session(engine::Client& engine, const engine::ContainerInfo& listed) {
@@ -178,8 +209,8 @@ void Repairer::rebuild_session(engine::Client& engine, const engine::ContainerIn
         const bool is_ours = container && (container->running || is_kept_stopped(*container)) && !m_store->find(id);
         if (is_ours) {
             auto recovered = recover_manifest(m_store->session_directory(id), *container);
-            loss = std::move(recovered.loss);
-            m_store->insert(row_from(*container, std::move(recovered.manifest)));
+            auto row = row_from(*container, std::move(recovered.manifest));
+            loss = joined({std::move(recovered.loss), lost_secret(row), insert(row)});
         } else if (const auto row = m_store->find(id); !row || state::is_closed(row->state)) {
             m_store->forget_lock(id);
         }

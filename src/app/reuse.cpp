@@ -38,7 +38,7 @@ std::optional<state::SessionRow> find_reusable(Context& context, const domain::M
     }
     if (!row || state::is_closed(row->state)) return std::nullopt;
     // Ended by itself, or half made by somebody who died: no session, and in nobody's way.
-    if (row->state != state::SessionState::running || clear_if_ended(context, *row) == Cleared::yes) return std::nullopt;
+    if (row->state != state::SessionState::running || clear_if_ended(context, *row, manifest.workspace.id) == Cleared::yes) return std::nullopt;
     check_is_same(*row, manifest);
     return row;
 }

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -183,12 +184,29 @@ void check_sources(const std::vector<Seed>& seeds, const HostRoots& roots) {
     for (const auto& seed : seeds) check_source(seed, roots);
 }
 
+namespace {
+
+// An engine takes any JSON, and one without a default action for a profile that filters nothing.
+void check_seccomp(const std::string& profile, const std::string& path) {
+    const auto json = nlohmann::json::parse(profile, nullptr, false);
+    if (json.is_discarded()) throw Error(ErrorCode::manifest_invalid, printable(path) + " is not JSON");
+    const auto action = json.is_object() ? json.find("defaultAction") : json.end();
+    if (action == json.end() || !action->is_string() || !action->get_ref<const std::string&>().starts_with("SCMP_ACT_")) {
+        throw Error(ErrorCode::manifest_invalid, printable(path) + " is no seccomp profile: its \"defaultAction\" has to be a SCMP_ACT_ name");
+    }
+}
+
+} // namespace
+
 std::string read_seccomp(const domain::Manifest& manifest, const HostRoots& roots) {
     const std::string& path = manifest.security.seccomp;
     if (path == "default" || path == "unconfined") return {};
     check_stays_below("security.seccomp", path, roots);
     try {
-        if (auto profile = read_regular_file(path, k_max_seccomp)) return std::move(*profile);
+        if (auto profile = read_regular_file(path, k_max_seccomp)) {
+            check_seccomp(*profile, path);
+            return std::move(*profile);
+        }
     } catch (const Error& error) {
         throw Error(ErrorCode::manifest_invalid, "security.seccomp: " + error.message()).hint(error.hint());
     }

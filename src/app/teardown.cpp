@@ -70,6 +70,7 @@ void remove_workspace_with_session(Context& context, engine::Client& engine, con
         if (!manifest.workspace.destroy_on_session_destroy || row.volume.empty()) return;
         // A create that opens it right now holds this lock until its container mounts the volume.
         const auto lock = context.store().lock_workspace(row.owner, row.workspace_id);
+        if (is_used_by_another(context.store(), row)) return;
         // What was not done in its time must not take what another session has put there since.
         if (is_late && was_used_since(context.store(), row)) return;
         const auto workspace = context.store().find_workspace(row.owner, row.workspace_id);
@@ -97,7 +98,7 @@ std::vector<Left> tear_down(Context& context, state::SessionRow row, const Endin
     const auto filter = session_filter(store, row.id);
     remove_containers(engine, filter, row, left);
     remove_volumes(engine, filter, left);
-    if (!row.workspace_id.empty() && !ending.forget) remove_workspace_with_session(context, engine, row, is_retry || was_lost, left);
+    if (!row.workspace_id.empty() && !ending.forget && !ending.keep_workspace) remove_workspace_with_session(context, engine, row, is_retry || was_lost, left);
     attempt(left, "directory of session " + row.id, [&] { remove_tree(store.session_directory(row.id)); });
     if (!left.empty()) {
         // Said in inspect; and what has failed once is tried again by gc and by name, not by every create and destroy.
@@ -128,7 +129,7 @@ Error left_error(const std::vector<Left>& left) {
     return Error(ErrorCode::cleanup_failed, message);
 }
 
-Cleared clear_if_ended(Context& context, const state::SessionRow& seen) {
+Cleared clear_if_ended(Context& context, const state::SessionRow& seen, std::string_view wanted_workspace) {
     const auto held = context.store().try_lock_open(seen.id);
     if (!held) {
         const auto now = context.store().find(seen.id);
@@ -140,6 +141,7 @@ Cleared clear_if_ended(Context& context, const state::SessionRow& seen) {
     if (may_run && context.engine_of(row.endpoint, row.engine_id).inspect_container(row.container_id)) return Cleared::no;
     Ending ending{state::SessionState::expired, k_ended_by_itself, row.state == state::SessionState::creating};
     if (!may_run) ending = {state::SessionState::destroyed, "finished for its successor", ending.forget};
+    ending.keep_workspace = row.workspace_id == wanted_workspace;
     return tear_down(context, row, ending).empty() ? Cleared::yes : Cleared::no;
 }
 

@@ -9,6 +9,7 @@
 #include "util/error.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sandbox::app {
@@ -20,6 +21,7 @@ struct Ending {
     state::SessionState closed_as = state::SessionState::destroyed;
     std::string reason;
     bool forget = false; // leave no tombstone: the session never came to be
+    bool keep_workspace = false; // whatever its manifest says: whoever makes it end wants what is in it
 };
 
 // Something that should be gone and is not.
@@ -43,7 +45,8 @@ enum class Cleared {
     no,   // it runs, or something of it cannot be removed
     busy, // somebody works on it: makes it, or ends it
 };
-Cleared clear_if_ended(Context& context, const state::SessionRow& row);
+// The workspace that the new one wants, if any, stays with all that is in it.
+Cleared clear_if_ended(Context& context, const state::SessionRow& row, std::string_view wanted_workspace);
 
 // Ends a bounded number of sessions past their TTL; what create, destroy and gc take along (law 9). Failures are left
 // for gc to report.

@@ -196,8 +196,15 @@ bool remove_half_made_workspace(Context& context, const std::string& owner, std:
 bool was_used_since(const state::Store& store, const state::SessionRow& row) {
     const auto rows = store.list({.owner = row.owner, .labels = {}, .include_closed = true});
     return std::ranges::any_of(rows, [&](const state::SessionRow& other) {
-        const bool has_lived_since = !state::is_closed(other.state) || other.closed_ms >= row.created_ms;
+        const bool has_lived_since = !state::is_closed(other.state) || other.closed_ms > row.created_ms;
         return other.id != row.id && other.workspace_id == row.workspace_id && has_lived_since;
+    });
+}
+
+bool is_used_by_another(const state::Store& store, const state::SessionRow& row) {
+    const auto rows = store.list({.owner = row.owner, .labels = {}, .include_closed = false});
+    return std::ranges::any_of(rows, [&](const state::SessionRow& other) {
+        return other.id != row.id && other.workspace_id == row.workspace_id && other.state != state::SessionState::lost;
     });
 }
 

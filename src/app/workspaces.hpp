@@ -45,6 +45,8 @@ bool remove_half_made_workspace(Context& context, const std::string& owner, std:
 // Whether another session may have used its workspace since this one was made, whichever of them was made first: one that is open, or
 // was closed later than that. The caller holds the workspace's lock.
 bool was_used_since(const state::Store& store, const state::SessionRow& row);
+// Whether another session that shares it is open: the last one of them takes it along, if it is to.
+bool is_used_by_another(const state::Store& store, const state::SessionRow& row);
 // Its volume, if that is still the one that was made for it: throws conflict for another of its name. The caller holds the lock.
 void remove_workspace_volume(const state::Store& store, engine::Client& engine, const state::WorkspaceRow& workspace);
 

@@ -441,6 +441,13 @@ def test_a_signal_ends_a_copy_that_waits_for_a_pipes_reader(shared, session, tmp
     assert child.wait(timeout=20) == 143 and list(temporary.iterdir()) == []
 
 
+def test_a_descriptor_is_no_source(shared, session):
+    """It is a link into this process's /proc, and would be copied as that."""
+    for name in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+        assert "exec -i" in shared.fails(2, "cp", name, f"{session}:in", input="payload").errors
+    shared.sh(session, "test ! -e in && test ! -L in")
+
+
 def test_json_and_a_file_do_not_share_stdout(shared, session):
     shared.sh(session, "echo x >/workspace/small")
     error = shared.fails_json(2, "cp", f"{session}:small", "/dev/stdout")

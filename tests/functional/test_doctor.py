@@ -349,6 +349,30 @@ def test_a_manifest_that_is_lost_is_told(sb, engine, tmp_path, damage):
     assert (tmp_path / "f").read_text() == "text\n" and sb.run("exec", running, "cat", "f").text == "text\n"
 
 
+def test_what_was_kept_stopped_is_read_although_its_directory_was_lost(sb, engine, tmp_path):
+    kept = stopped(sb, engine, manifest={"lifecycle": {"autoDestroy": False}, "files": {"f": "text\n"}})
+    running = sb.create()
+    lose_database(sb)
+    shutil.rmtree(sb.state_dir / "sessions")
+    _, document = doctor(sb, "--quick", "--repair")
+    warnings = {one["what"].split()[1]: one["warning"] for one in document["repairs"] if one["what"].startswith("session")}
+    assert "not entered" in warnings[running] and "not entered" not in warnings[kept]
+    sb.run("cp", f"{kept}:f", tmp_path / "f")
+    assert (tmp_path / "f").read_text() == "text\n"
+    sb.destroy(running, kept)
+
+
+def test_a_name_that_was_taken_again_keeps_no_session_from_being_known(sb):
+    first = sb.create("--name", "web")
+    lose_database(sb)
+    second = sb.create("--name", "web")
+    _, document = doctor(sb, "--quick", "--repair")
+    (repair,) = [one for one in document["repairs"] if first in one["what"]]
+    assert repair["done"] and second in repair["warning"] and '"web"' in repair["warning"]
+    assert {row["id"]: row["name"] for row in sb.sessions()} == {first: None, second: "web"}
+    sb.destroy(first, second)
+
+
 def test_losses_are_said_to_people_too(sb):
     session = sb.create()
     lose_database(sb)

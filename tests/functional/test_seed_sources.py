@@ -169,6 +169,16 @@ def test_what_is_no_regular_file_is_refused_and_not_waited_for(sb, tmp_path, key
     assert result.status in (1, 2) and "is not a regular file" in result.errors and sb.sessions() == []
 
 
+@pytest.mark.parametrize("text,what", [('{"foo": 1}', "defaultAction"), ('{"defaultAction": "allow"}', "defaultAction"), ("[]", "defaultAction"), ('{"defaultAction": "SCMP', "not JSON")])
+def test_what_is_no_seccomp_profile_is_refused(sb, tmp_path, text, what):
+    """An engine would take it, and filter nothing."""
+    (tmp_path / "profile.json").write_text(text)
+    (tmp_path / "sandbox.yaml").write_text(json.dumps({"version": 1, "image": runner.BASE, "security": {"seccomp": "profile.json"}}))
+    for words in (["create"], ["create", "--dry-run"]):
+        errors = sb.fails(2, *words, "-f", tmp_path / "sandbox.yaml").errors
+        assert "security.seccomp" in errors and "profile.json" in errors and what in errors
+
+
 SECRETS = ["https://me:s3cret@host/x", "https://s3cret@host/x", "https://me:s3/s3cret@host/x", "https://host/x?private_token=s3cret",
            "ssh://me:s3cret@host/x", "http://me:s3cret@host/x", "me:s3cret@host:x", "https:/me:s3cret@host/x", "ext::https://me:s3cret@host/x"]
 

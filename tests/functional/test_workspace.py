@@ -224,22 +224,30 @@ def test_a_volume_that_took_a_workspaces_name_is_not_removed(sb, engine):
         sb.run("workspace", "rm", "-y", "kept")
 
 
-def test_a_late_destroy_does_not_take_a_workspace_that_was_used_since(sb, engine):
+def test_the_last_of_those_that_share_a_workspace_takes_it_along(sb):
     shared = ["--workspace", "team", "--set", "workspace.shared=true"]
     first = sb.create(*shared)
     second = sb.create(*shared, "--set", "workspace.destroyOnSessionDestroy=true")
-    assert f"in use by sandbox-{first}" in sb.run("destroy", second, status=1).errors
     assert f'workspace "team" is in use by session {first}' in sb.fails(4, "workspace", "rm", "-y", "team").errors
-    sb.destroy(first)
-    third = sb.create("--workspace", "team")
-    sb.sh(third, "echo precious >kept")
-    sb.destroy(third)
-    sb.run("gc")
-    assert [row["id"] for row in sb.sessions()] == []  # the second is finished
-    again = sb.create("--workspace", "team")
+    assert sb.destroy(second).errors == ""
+    sb.sh(first, "echo precious >kept")
+    sb.destroy(first)  # which asked for nothing to be taken
+    sb.run("gc", "--grace", "0s")
+    again = sb.create(*shared, "--set", "workspace.destroyOnSessionDestroy=true")
     assert sb.sh(again, "cat kept").text == "precious\n"
     sb.destroy(again)
-    sb.run("workspace", "rm", "-y", "team")
+    assert sb.json("workspace", "ls")["workspaces"] == []
+
+
+def test_whoever_reopens_a_workspace_after_a_crash_finds_what_was_in_it(sb, engine):
+    crashed = sb.create("--workspace", "p", "--set", "workspace.destroyOnSessionDestroy=true")
+    sb.sh(crashed, "echo precious >kept")
+    engine.remove(sb.json("inspect", crashed)["container"]["id"])
+    heir = sb.create("--workspace", "p")
+    assert sb.sh(heir, "cat kept").text == "precious\n"
+    assert sb.state_of(crashed) == "expired"
+    sb.destroy(heir)
+    sb.run("workspace", "rm", "-y", "p")
 
 
 def lost_holder(sb, engine):
