@@ -154,7 +154,7 @@ def test_interrupted_waiting_leaves_nothing(sb, engine, ceilings):
     waiter = sb.start("create", "--image", BASE, "--name", "w", "--wait", "60s")
     wait_until(lambda: waiting(sb) == 1)
     waiter.send_signal(signal.SIGINT)
-    out, err = waiter.communicate(timeout=30)
+    out, err = waiter.communicate(timeout=60)
     assert waiter.returncode == 130 and out == b"" and b"interrupted" in err
     assert waiting(sb) == 0 and [row["id"] for row in sb.sessions()] == [first]
     sb.destroy(first)

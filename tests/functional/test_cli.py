@@ -115,7 +115,7 @@ def test_never_colour_or_progress_in_a_pipe(shared, session):
 def test_broken_pipe_is_quiet(shared):
     child = shared.start("--help")
     child.stdout.close()
-    assert child.wait(timeout=10) in (0, 141) and child.stderr.read() == b""
+    assert child.wait(timeout=60) in (0, 141) and child.stderr.read() == b""
 
 
 def test_every_json_document_parses(shared, session):

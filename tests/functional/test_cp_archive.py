@@ -194,7 +194,7 @@ def test_a_refusal_does_not_wait_for_the_writer(shared, session):
     child = shared.start("cp", "-", f"{session}:nosuch", stdin=read)
     os.close(read)
     try:
-        assert child.wait(timeout=20) == 3
+        assert child.wait(timeout=60) == 3
     finally:
         os.close(write)
         child.communicate()
@@ -208,7 +208,7 @@ def test_an_interrupted_archive_publishes_nothing(shared, session):
     while ".sandbox-cp-" not in shared.sh(session, "ls -A").text:
         assert child.poll() is None
     child.send_signal(signal.SIGTERM)
-    assert child.wait(timeout=20) == 143
+    assert child.wait(timeout=60) == 143
     os.close(write)
     child.communicate()
     assert shared.sh(session, "ls -A").text == ""
@@ -229,7 +229,7 @@ def test_a_reader_that_goes_away_ends_the_copy(shared, session):
     child = shared.start("cp", f"{session}:big", "-")
     child.stdout.read(1000)
     child.stdout.close()
-    assert child.wait(timeout=20) == 141
+    assert child.wait(timeout=60) == 141
     child.stderr.close()
     shared.run("exec", session, "rm", "big")
 

@@ -258,7 +258,7 @@ def test_a_signal_rolls_back(sb, engine, sig, status):
         child.wait(timeout=0.12)
     except Exception:
         child.send_signal(sig)
-    out, err = child.communicate(timeout=30)
+    out, err = child.communicate(timeout=60)
     assert child.returncode in (0, status, -sig), (child.returncode, err)
     if child.returncode == -sig:  # on a busy machine: before it listened, and before it made anything
         assert sb.instance is None or leftovers(engine, sb.instance) == []

@@ -91,7 +91,7 @@ def test_destroy_waits_for_no_exec(sb):
     child = sb.start("exec", session, "sh", "-c", "echo up; sleep 60")
     assert child.stdout.readline() == b"up\n"
     sb.destroy(session)
-    assert child.wait(timeout=10) == 125
+    assert child.wait(timeout=60) == 125
     assert b"sandbox: error: " in child.stderr.read()
 
 

@@ -15,7 +15,7 @@ def test_mid_exec(private_sb, private_engine, sig):
     child = sb.start("exec", session, "sh", "-c", "echo up; sleep 300")
     assert child.stdout.readline() == b"up\n"
     private_engine.restart(sig)
-    assert child.wait(timeout=30) == 125
+    assert child.wait(timeout=60) == 125
     assert b"sandbox: error: " in child.stderr.read()
     wait_until(lambda: sb.state_of(session) == "lost", 20, "the lost state")
     sb.fails(125, "exec", session, "true", timeout=30)

@@ -39,7 +39,7 @@ def test_a_lost_or_ended_client_ends_it(sb, escapee, how, end):
     child = sb.start("exec", session, "./escapee", how)
     assert child.stdout.readline() == b"up\n"
     child.send_signal(end)
-    assert child.wait(timeout=30) == (143 if end == signal.SIGTERM else -9)
+    assert child.wait(timeout=60) == (143 if end == signal.SIGTERM else -9)
     if end == signal.SIGKILL:  # nobody is told when the rest is over; a session without processes says it
         wait_until(lambda: survivors(sb, session) == "", 30, "the end of what a killed client had started")
     assert survivors(sb, session) == ""
@@ -53,6 +53,6 @@ def test_a_session_whose_agent_is_disarmed_ends(sb, escapee, engine):
     assert child.stdout.readline() == b"up\n"
     sb.run("ps")
     wait_until(lambda: has_ended(engine, {"sandbox.session": session}), 30, "the end of a session whose agent was disarmed")
-    assert child.wait(timeout=30) == 125
+    assert child.wait(timeout=60) == 125
     sb.run("gc")
     assert is_gone(engine, {"sandbox.session": session})

@@ -146,7 +146,7 @@ def test_follow_tells_at_once_and_ends_with_its_reader(sb):
         seen.append(json.loads(following.stdout.readline()))
     assert "session.created" not in [event["event"] for event in seen]
     following.stdout.close()
-    assert following.wait(timeout=20) == 128 + signal.SIGPIPE
+    assert following.wait(timeout=60) == 128 + signal.SIGPIPE
 
 
 def test_no_state_no_events_and_none_is_made(make_sandbox):
@@ -254,7 +254,7 @@ def test_a_signal_ends_the_hook_and_not_what_was_done(sb, tmp_path):
     assert child.stderr.readline() == b"started\n"
     assert sb.sh(session, "echo free").text == "free\n"
     child.send_signal(signal.SIGTERM)
-    assert child.wait(timeout=20) == 0 and b"hooks were left out" in child.stderr.read()
+    assert child.wait(timeout=60) == 0 and b"hooks were left out" in child.stderr.read()
     pid = (tmp_path / "child").read_text().strip()
     wait_until(lambda: not pathlib.Path(f"/proc/{pid}").exists(), what="the end of what the hook started")
     configure(sb, {})
@@ -273,7 +273,7 @@ def test_an_interrupt_while_a_start_is_told_of_starts_nothing(sb):
     child = sb.start("exec", session, "touch", "ran")
     assert child.stderr.readline() == b"started\n"
     child.send_signal(signal.SIGINT)
-    assert child.wait(timeout=20) in (-signal.SIGINT, 130)
+    assert child.wait(timeout=60) in (-signal.SIGINT, 130)
     configure(sb, {})
     assert sb.sh(session, "ls").text == ""
 

@@ -28,7 +28,7 @@ class Campaign:
             out, _ = child.communicate(timeout=self._random.uniform(0, within))
         except subprocess.TimeoutExpired:
             child.send_signal(signal.SIGKILL)
-            out, _ = child.communicate(timeout=30)
+            out, _ = child.communicate(timeout=60)
         return out.decode()
 
     def whole(self, *args):

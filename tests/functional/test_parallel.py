@@ -29,7 +29,7 @@ class GcLoop:
         self._thread.join()
 
 
-@pytest.mark.long
+@pytest.mark.alone
 def test_50_creates_against_a_looping_gc(sb, engine):
     with GcLoop(sb) as loop:
         children = [sb.start("create", "--image", BASE, "--name", f"n{i}", "--memory", "32MB") for i in range(50)]
@@ -45,7 +45,7 @@ def test_50_creates_against_a_looping_gc(sb, engine):
     assert leftovers(engine, sb.instance) == [] and state_leftovers(sb) == []
 
 
-@pytest.mark.long
+@pytest.mark.alone
 def test_20_whole_lives_at_once(sb, engine):
     """F11."""
     script = """for i in 1 2 3; do
@@ -60,6 +60,7 @@ def test_20_whole_lives_at_once(sb, engine):
     assert leftovers(engine, sb.instance) == [] and sb.sessions() == [] and state_leftovers(sb) == []
 
 
+@pytest.mark.alone
 def test_parallel_execs_of_one_session(shared, session):
     children = [shared.start("exec", session, "sh", "-c", f"sleep 0.3; echo {n}; exit {n}") for n in range(40)]
     for number, child in enumerate(children):

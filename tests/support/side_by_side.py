@@ -3,7 +3,7 @@
 
 A test that needs nothing of its file may run in any worker. Those that use what one file makes once (`shared`, `session`, an engine)
 stay together, apart by the channel of their session. `long` ones begin first, for the others to fit in behind them. One that is marked
-`alone` has the machine to itself: it measures time.
+`alone` has the machine to itself: it measures time, or keeps the engine from answering others for seconds.
 
     once("base", make)       # a fixture: made by the first that asks in any worker, the others wait for it
 """
