@@ -12,16 +12,15 @@ namespace sandbox::app {
 namespace {
 
 // What was not given, from the environment.
-void complete(std::optional<std::string>& setting, const char* variable) {
-    if (setting) return;
-    if (std::string value = environment(variable); !value.empty()) setting = std::move(value);
+void complete(std::optional<std::string>& setting, std::string variable) {
+    if (!setting && !variable.empty()) setting = std::move(variable);
 }
 
 } // namespace
 
 Context::Context(Settings settings) : m_settings(std::move(settings)) {
-    complete(m_settings.owner, "SANDBOX_OWNER");
-    complete(m_settings.engine, "SANDBOX_ENGINE");
+    complete(m_settings.owner, environment("SANDBOX_OWNER"));
+    complete(m_settings.engine, environment("SANDBOX_ENGINE"));
     if (m_settings.owner) domain::check_owner(*m_settings.owner);
     m_owner = m_settings.owner.value_or("uid:" + std::to_string(::getuid()));
 }
