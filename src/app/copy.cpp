@@ -178,10 +178,7 @@ class StreamTarget {
 
     void write(int from, Interrupt& interrupt) const {
         StreamWriter writer(m_file->get());
-        const auto wait_writable = [&](int fd) {
-            interrupt.wait_writable(fd);
-            return true;
-        };
+        const auto wait_writable = interrupt.wait_writable();
         std::vector<char> buffer(k_piece);
         while (const std::size_t count = read_some(from, buffer)) {
             interrupt.check();
@@ -219,10 +216,7 @@ class StagedTree {
     const channel::TransferStats& stats() const { return m_stats; }
 
     void write_archive(const ArchiveSink& write, std::string root) {
-        const auto wait_writable = [this](int fd) {
-            m_interrupt.wait_writable(fd);
-            return true;
-        };
+        const auto wait_writable = m_interrupt.wait_writable();
         TarEncoder archive([&](std::string_view bytes) { write(bytes, wait_writable); }, std::move(root));
         TreeDecoder decoder(true);
         TreeEncoder encoder([&](std::string_view chunk) {

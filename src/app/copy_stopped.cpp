@@ -234,10 +234,7 @@ channel::TransferStats get_stopped(Context& context, const ExecTarget& session, 
 
 channel::TransferStats get_stopped_archive(Context& context, const ExecTarget& session, const channel::ArchiveGetOptions& options) {
     Interrupt interrupt;
-    const auto wait_writable = [&](int fd) {
-        interrupt.wait_writable(fd);
-        return true;
-    };
+    const auto wait_writable = interrupt.wait_writable();
     const std::string name = means_contents(options.source) ? "" : base_name(options.source);
     TarEncoder archive([&](std::string_view bytes) { options.write(bytes, wait_writable); }, name.empty() ? "." : name);
     const auto skipped = read_stopped(context, session, {options.source, options.max_file, options.follow_link, options.progress}, interrupt, archive);

@@ -23,9 +23,12 @@ void Interrupt::check() { wait(std::chrono::milliseconds(0)); }
 
 void Interrupt::wait(std::chrono::milliseconds time) { wait_unless_ended(time); }
 
-void Interrupt::wait_writable(int fd) {
-    pollfd watched{fd, POLLOUT, 0};
-    while (::poll(&watched, 1, k_glance_ms) == 0) check();
+std::function<bool(int)> Interrupt::wait_writable() {
+    return [this](int fd) {
+        pollfd watched{fd, POLLOUT, 0};
+        while (::poll(&watched, 1, k_glance_ms) == 0) check();
+        return true;
+    };
 }
 
 } // namespace sandbox::app

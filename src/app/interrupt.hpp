@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <functional>
 
 namespace sandbox::app {
 
@@ -21,8 +22,8 @@ class Interrupt {
     void check();
     // The same after waiting this long, or as soon as a signal comes.
     void wait(std::chrono::milliseconds time);
-    // Waits until `fd` takes bytes again, a pipe or a terminal's; throws as check() does.
-    void wait_writable(int fd);
+    // For writers that wait (channel::ExecIo): returns true when a descriptor takes bytes again, and throws as check() does.
+    std::function<bool(int)> wait_writable();
 
   private:
     sigset_t m_previous{};
