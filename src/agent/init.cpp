@@ -65,7 +65,7 @@ int Init::run() {
 
 void Init::poll_once() {
     std::vector<pollfd> set{{m_signals.get(), POLLIN, 0}, {m_timer.get(), POLLIN, 0}, {has_room(Origin::outside) ? m_listener.get() : -1, POLLIN, 0},
-                            {has_room(Origin::bridge) ? m_bridge.get() : -1, POLLIN, 0}};
+                            {has_room(Origin::bridge) ? m_bridge.get() : -1, POLLIN, 0}, {m_creator.get(), POLLIN, 0}};
     for (const Pending& pending : m_pending) set.push_back({pending.socket.get(), POLLIN, 0});
     for (const Worker& worker : m_workers) set.push_back({worker.control.get(), POLLIN, 0});
     arm_timer(next_event());
@@ -74,7 +74,7 @@ void Init::poll_once() {
         // A command took from PID 1 the right to hold this many files (prlimit(2)), and with it the deadlines: the session ends here.
         ::_exit(1);
     }
-    auto entry = set.cbegin() + 4;
+    auto entry = set.cbegin() + 5;
     for (auto pending = m_pending.begin(); pending != m_pending.end(); ++entry) {
         const bool goes_on = entry->revents == 0 || serve(*pending);
         pending = goes_on ? std::next(pending) : m_pending.erase(pending);
@@ -84,6 +84,7 @@ void Init::poll_once() {
         if (entry->revents != 0) read_control(*worker);
     }
     if (set[2].revents != 0 || set[3].revents != 0) accept_all();
+    if (set[4].revents != 0) read_creator();
     if (set[0].revents != 0) handle_signals();
 }
 

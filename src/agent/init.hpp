@@ -64,6 +64,7 @@ class Init {
     bool take_setup(Pending& pending, const FrameView& frame);
     bool take_setup_item(Pending& pending, const FrameView& frame);
     bool finish_setup(Pending& pending);
+    void read_creator();
     void choose_home(const std::vector<std::string>& session_environment);
 
     // init_serve.cpp: false ends the connection, or PID 1's part in it.
@@ -96,6 +97,8 @@ class Init {
     Fd m_timer;
     Fd m_bridge;
     Fd m_listener;
+    Fd m_creator;            // of a session that ends when this connection does
+    Process m_creator_bridge; // the other end of it, where that is inside
     OomCounter m_oom;
     Secret m_secret;
     Deadlines m_deadlines;

@@ -92,6 +92,7 @@ std::vector<pid_t> Init::agent_pids() const {
         // Once it has ended, its pid may be anybody's: an orphan's, say.
         if (worker.bridge.pid > 0 && is_there(worker.bridge)) pids.push_back(worker.bridge.pid);
     }
+    if (m_creator_bridge.pid > 0 && is_there(m_creator_bridge)) pids.push_back(m_creator_bridge.pid);
     return pids;
 }
 

@@ -104,7 +104,21 @@ bool Init::finish_setup(Pending& pending) {
     m_deadlines.touch(boot_now_ms());
     m_is_set_up = true;
     pending.send(encode(hello(pending.nonce)));
+    if (message.ends_with_creator) {
+        m_creator = std::move(pending.socket);
+        m_creator_bridge = pending.peer;
+        m_deadlines.begin_operation(); // somebody is there as long as it is open
+    }
     return false;
+}
+
+// Nothing more comes on this connection but its end.
+void Init::read_creator() {
+    char byte = 0;
+    const ssize_t count = ::recv(m_creator.get(), &byte, 1, MSG_DONTWAIT);
+    if (count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))) return;
+    m_creator.reset();
+    m_is_ending = true;
 }
 
 // The engine takes HOME from the image's /etc/passwd; on a read-only root, or for a user without a line there, nothing can be

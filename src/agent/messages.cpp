@@ -45,7 +45,7 @@ HelloMessage decode_hello(std::string_view payload) {
 std::string encode(const SetupMessage& message) {
     Writer writer(FrameType::setup);
     writer.text(message.workdir).i64(message.ttl_left_ms).i64(message.idle_timeout_ms).i64(message.grace_ms);
-    writer.text(message.secret).u32(message.environment_count);
+    writer.text(message.secret).u8(message.ends_with_creator ? 1 : 0).u32(message.environment_count);
     return writer.finish();
 }
 
@@ -57,6 +57,7 @@ SetupMessage decode_setup(std::string_view payload) {
     message.idle_timeout_ms = reader.i64();
     message.grace_ms = reader.i64();
     message.secret = reader.text();
+    message.ends_with_creator = reader.u8() != 0;
     message.environment_count = reader.u32();
     reader.expect_end();
     return message;

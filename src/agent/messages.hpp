@@ -42,6 +42,7 @@ struct SetupMessage {
     std::int64_t idle_timeout_ms = 0;
     std::int64_t grace_ms = 0;
     std::string secret;
+    bool ends_with_creator = false; // the session ends when the connection that brought this does
     std::uint32_t environment_count = 0;
 };
 std::string encode(const SetupMessage& message);

@@ -175,6 +175,8 @@ class FramedStream {
     void write(FrameType type, std::string_view payload);
     int fd() const { return m_stream->poll_fd(); }
     Stream& stream() { return *m_stream; }
+    // The stream alone, for whoever has read all that matters; this object is of no use then.
+    std::unique_ptr<Stream> release() { return std::move(m_stream); }
 
   private:
     std::unique_ptr<Stream> m_stream;

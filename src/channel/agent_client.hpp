@@ -44,6 +44,7 @@ struct SessionSetup {
     std::int64_t idle_timeout_ms = 0; // 0: none
     std::int64_t grace_ms = 2000;    // between TERM and KILL when a deadline fires
     std::string secret;              // 32 bytes; authenticates later bridge connections
+    bool ends_with_creator = false;  // the session lives no longer than Hello::creator is open, whatever becomes of this process
 };
 struct Hello {
     std::string agent_version;
@@ -52,6 +53,7 @@ struct Hello {
     bool workspace_writable = false;
     bool home_writable = false; // false: HOME was moved to `home`
     std::string home;
+    std::shared_ptr<Stream> creator{}; // of a session that ends with its creator
 };
 
 // The creator's end of the fast channel: a hello socket in the directory that is mounted into the container, and the

@@ -26,7 +26,7 @@ constexpr std::string_view k_hello_name = "hello.sock";
 constexpr Milliseconds k_handshake_patience{30'000};
 
 Hello public_hello(const agent::HelloMessage& message) {
-    return {message.agent_version, message.uid, message.gid, message.workspace_writable, message.home_writable, message.home};
+    return {message.agent_version, message.uid, message.gid, message.workspace_writable, message.home_writable, message.home, nullptr};
 }
 
 Fd listen_in(const std::string& path, std::string_view name, mode_t mode) {
@@ -59,9 +59,11 @@ void send_with_descriptor(int socket, std::string_view bytes, int fd) {
 }
 
 // Tells the agent all and waits for its second hello, which says that it serves.
-Hello set_up(agent::FramedStream& connection, std::string_view frames, std::int64_t until) {
+Hello set_up(agent::FramedStream& connection, std::string_view frames, const SessionSetup& setup, std::int64_t until) {
     connection.write(frames);
-    return public_hello(read_hello(connection, until));
+    Hello hello = public_hello(read_hello(connection, until));
+    if (setup.ends_with_creator) hello.creator = connection.release();
+    return hello;
 }
 
 bool wait_readable(int fd, std::int64_t until) {
@@ -85,7 +87,7 @@ std::vector<std::string> environment_items(const Environment& environment) {
 std::string encode_setup_frames(const SessionSetup& setup) {
     const std::vector<std::string> items = environment_items(setup.env);
     std::string frames = agent::encode(agent::SetupMessage{setup.workdir, time_left_ms(setup.ttl_boot_ms), setup.idle_timeout_ms, setup.grace_ms,
-                                                           setup.secret, static_cast<std::uint32_t>(items.size())});
+                                                           setup.secret, setup.ends_with_creator, static_cast<std::uint32_t>(items.size())});
     agent::append_items(frames, items);
     return frames;
 }
@@ -116,7 +118,7 @@ std::optional<Hello> HelloListener::accept(const SessionSetup& setup, Millisecon
         const std::int64_t patience_ends = boot_now_ms() + k_handshake_patience.count();
         read_hello(connection, patience_ends);
         send_with_descriptor(fd, frames, m_listener.get());
-        Hello hello = set_up(connection, std::string_view(frames).substr(1), patience_ends);
+        Hello hello = set_up(connection, std::string_view(frames).substr(1), setup, patience_ends);
         // From now on the agent alone holds it: when the agent is gone, connecting is refused.
         m_listener.reset();
         return hello;
@@ -128,7 +130,7 @@ Hello bridge_handshake(std::unique_ptr<Stream> stream, const SessionSetup& setup
     const std::int64_t until = boot_now_ms() + k_handshake_patience.count();
     agent::FramedStream connection(std::move(stream));
     read_hello(connection, until);
-    return set_up(connection, encode_setup_frames(setup), until);
+    return set_up(connection, encode_setup_frames(setup), setup, until);
 }
 
 } // namespace sandbox::channel

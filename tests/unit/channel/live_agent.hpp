@@ -39,6 +39,8 @@ class LiveAgent {
     std::string workdir() const { return m_directory.path() + "/workspace"; }
     std::string bridge_name() const;
     const Hello& hello() const { return m_hello; }
+    // Closes the creator's connection.
+    void let_go() { m_hello.creator.reset(); }
     // The agent's pid as the host sees it.
     pid_t pid() const { return m_pid; }
     // Waits for the agent's end; false when it still runs after `timeout`.

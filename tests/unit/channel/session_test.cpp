@@ -174,6 +174,30 @@ TEST_CASE("TERM from outside ends the session in order; from inside it is not he
     CHECK(agent.ends_within(Milliseconds(1500)));
 }
 
+TEST_CASE("a session that ends with its creator lives as long as that connection, idle or not, and no longer") {
+    LiveAgent::Options options;
+    options.setup.ends_with_creator = true;
+    options.setup.idle_timeout_ms = 300;
+    SUBCASE("over its socket") {
+        LiveAgent agent(std::move(options));
+        CHECK_FALSE(agent.ends_within(Milliseconds(700)));
+        CHECK(agent.shell("sleep 61 & echo alive") == "alive");
+        agent.let_go();
+        CHECK(agent.ends_within(Milliseconds(3000)));
+    }
+    SUBCASE("over a bridge") {
+        SessionSetup setup = options.setup;
+        options.handshake = false;
+        LiveAgent agent(std::move(options));
+        setup.workdir = agent.workdir();
+        setup.secret = std::string(32, 's');
+        Hello hello = bridge_handshake(bridge_stream(agent.bridge_name()), setup);
+        CHECK_FALSE(agent.ends_within(Milliseconds(700)));
+        hello.creator.reset();
+        CHECK(agent.ends_within(Milliseconds(3000)));
+    }
+}
+
 TEST_CASE("the bridge: first come sets up, later ones must prove themselves, and exec works as over the socket") {
     LiveAgent::Options options;
     options.handshake = false;
