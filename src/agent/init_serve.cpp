@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/files.hpp"
+#include "agent/hold_worker.hpp"
 #include "agent/init.hpp"
 #include "util/error.hpp"
 #include "util/time.hpp"
@@ -139,10 +140,10 @@ void Init::run_worker(Pending& pending, const OpenMessage& open, Fd control) {
     try {
         close_all_but({pending.socket.get(), control.get(), m_oom.fd()});
         WorkerConnection connection(std::make_unique<SocketStream>(std::move(pending.socket)), pending.decoder.waiting());
-        if (open.operation == Operation::exec) {
-            status = run_exec_worker(connection, control.get(), m_context);
-        } else {
-            status = run_file_worker(connection, open.operation, open.version, m_context.session);
+        switch (open.operation) {
+        case Operation::exec: status = run_exec_worker(connection, control.get(), m_context); break;
+        case Operation::hold: status = run_hold_worker(connection, control.get()); break;
+        default: status = run_file_worker(connection, open.operation, open.version, m_context.session);
         }
         [[maybe_unused]] const ssize_t sent = ::write(control.get(), &k_control_done, 1);
     } catch (const std::exception&) {

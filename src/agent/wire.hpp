@@ -23,12 +23,14 @@
 
 namespace sandbox::agent {
 
-inline constexpr std::uint32_t k_protocol_version = 3;
+inline constexpr std::uint32_t k_protocol_version = 4;
 inline constexpr std::uint32_t k_oldest_protocol_version = 1;
 // Since when trees hold hard links and xattrs, and archives can be put. All else reads the same in every version.
 inline constexpr std::uint32_t k_rich_trees_version = 2;
 // Since when a session can be surveyed.
 inline constexpr std::uint32_t k_survey_version = 3;
+// Since when a session has managed processes, ports and file operations.
+inline constexpr std::uint32_t k_live_version = 4;
 inline constexpr std::size_t k_max_frame = 1 << 20;
 // An `open` frame is read by PID 1 itself before it forks a worker: small, so that nobody can make it wait or grow.
 inline constexpr std::size_t k_max_open_frame = 512;
@@ -57,15 +59,32 @@ enum class FrameType : std::uint8_t {
     list,       // client -> agent: a directory, and how the names wanted of it begin
     names,      // agent -> client: answer to Operation::list_names; last frame
     survey,     // client -> agent: what is wanted of an inventory (util/inventory.hpp), which comes in `data` frames
+    request,    // client -> agent: what an operation since k_live_version asks; its fields are the operation's own
+    reply,      // agent -> client: what it answers
 };
-inline constexpr FrameType k_last_frame_type = FrameType::survey;
+inline constexpr FrameType k_last_frame_type = FrameType::reply;
 inline constexpr std::size_t k_stdin_window = 1 << 20;
 
-enum class Operation : std::uint8_t { exec = 1, status, put_tree, put_entries, get_tree, set_deadline, list_names, survey };
-inline constexpr Operation k_last_operation = Operation::survey;
+enum class Operation : std::uint8_t {
+    exec = 1, status, put_tree, put_entries, get_tree, set_deadline, list_names, survey,
+    // Since k_live_version.
+    hold,           // open until the client hangs up or the session ends: somebody waits, or works through the engine
+    start_process, list_processes, read_log, follow_log, stop_process, wait_process, // managed processes
+    list_ports, wait_port, forward, // TCP inside the session
+    files,          // list, read, write, make and remove single files
+};
+inline constexpr Operation k_last_operation = Operation::files;
 // Looking never counts as activity: the idle time goes on as if nobody had come.
 constexpr bool is_activity(Operation operation) {
-    return operation != Operation::status && operation != Operation::list_names && operation != Operation::survey;
+    switch (operation) {
+    case Operation::status:
+    case Operation::list_names:
+    case Operation::survey:
+    case Operation::list_processes:
+    case Operation::read_log:
+    case Operation::list_ports: return false;
+    default: return true;
+    }
 }
 
 // What a malformed frame or field is. Never escapes agent/ and channel/.

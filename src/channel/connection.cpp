@@ -159,4 +159,12 @@ TreeConnection open_tree_connection(const Link& link, agent::Operation operation
     return {std::move(connection), open.version};
 }
 
+agent::FramedStream open_live_connection(const Link& link, agent::Operation operation, std::string_view request) {
+    const auto check = [&](std::uint32_t version) {
+        if (version >= agent::k_live_version) return std::string(request);
+        throw Error(ErrorCode::failed, "this session was made by an older sandbox, whose agent cannot do that").hint("a session that is created now can");
+    };
+    return open_tree_connection(link, operation, check).stream;
+}
+
 } // namespace sandbox::channel

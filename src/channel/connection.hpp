@@ -41,6 +41,9 @@ struct TreeConnection {
 TreeConnection open_tree_connection(const Link& link, agent::Operation operation, const std::function<std::string(std::uint32_t version)>& request,
                                     std::uint32_t newest = agent::k_protocol_version);
 
+// The same for an operation that there is since k_live_version: throws failed for a session whose agent is older.
+agent::FramedStream open_live_connection(const Link& link, agent::Operation operation, std::string_view request);
+
 // The next frame, or session_unreachable when `until` (boot_now_ms) passes or the stream ends first.
 agent::FrameView read_before(agent::FramedStream& connection, std::int64_t until);
 agent::HelloMessage read_hello(agent::FramedStream& connection, std::int64_t until);

@@ -3,6 +3,7 @@
 
 #include "agent/bridge.hpp"
 #include "channel/connection.hpp"
+#include "channel/hold.hpp"
 #include "util/error.hpp"
 
 #include <csignal>
@@ -172,6 +173,30 @@ TEST_CASE("TERM from outside ends the session in order; from inside it is not he
     CHECK(agent.run({"true"}).result.exit_status == 0);
     ::kill(agent.pid(), SIGTERM);
     CHECK(agent.ends_within(Milliseconds(1500)));
+}
+
+TEST_CASE("a held session does not idle, and whoever holds it hears how it ends") {
+    LiveAgent::Options options;
+    SUBCASE("its TTL") {
+        options.setup.idle_timeout_ms = 300;
+        options.setup.ttl_boot_ms = boot_now_ms() + 1000;
+        LiveAgent agent(std::move(options));
+        Hold hold(agent.link());
+        CHECK_FALSE(agent.ends_within(Milliseconds(600)));
+        CHECK(hold.ends() == HoldEnd::expired);
+    }
+    SUBCASE("a kill") {
+        LiveAgent agent(std::move(options));
+        Hold hold(agent.link());
+        ::kill(agent.pid(), SIGKILL);
+        CHECK(hold.ends() == HoldEnd::cut);
+    }
+    SUBCASE("and it idles when nobody holds it any more") {
+        options.setup.idle_timeout_ms = 300;
+        LiveAgent agent(std::move(options));
+        { Hold hold(agent.link()); }
+        CHECK(agent.ends_within(Milliseconds(3000)));
+    }
 }
 
 TEST_CASE("a session that ends with its creator lives as long as that connection, idle or not, and no longer") {
