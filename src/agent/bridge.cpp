@@ -82,7 +82,9 @@ struct Lane {
     }
 };
 
-void pump(int socket) {
+} // namespace
+
+void carry_frames(int socket) {
     Lane in{STDIN_FILENO, socket};
     Lane out{socket, STDOUT_FILENO};
     set_nonblocking(STDOUT_FILENO, true);
@@ -98,8 +100,6 @@ void pump(int socket) {
         if (!in.is_open && in.is_empty()) ::shutdown(socket, SHUT_WR);
     }
 }
-
-} // namespace
 
 Fd listen_abstract(std::string_view name) {
     const Address address = abstract_address(name);
@@ -121,7 +121,7 @@ int run_bridge(std::string_view name) {
         return 1;
     }
     try {
-        pump(socket.get());
+        carry_frames(socket.get());
         return 0;
     } catch (const Error&) {
         return 1;

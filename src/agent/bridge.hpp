@@ -16,6 +16,8 @@ inline constexpr std::string_view k_bridge_name = "sandbox-agent";
 
 // Listens on it; no descriptor when the name is taken.
 Fd listen_abstract(std::string_view name);
+// Between standard input and output and a socket, until that ends. Throws Error.
+void carry_frames(int socket);
 // The exit status: 0 when the agent ended the connection, 1 when there is no agent.
 int run_bridge(std::string_view name);
 

@@ -112,13 +112,15 @@ bool Init::finish_setup(Pending& pending) {
     return false;
 }
 
-// Nothing more comes on this connection but its end.
+// The creator says nothing more on this connection but, perhaps, that the session may outlive it: any byte means that.
 void Init::read_creator() {
     char byte = 0;
     const ssize_t count = ::recv(m_creator.get(), &byte, 1, MSG_DONTWAIT);
-    if (count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))) return;
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
     m_creator.reset();
-    m_is_ending = true;
+    m_creator_bridge = {};
+    if (count > 0) m_deadlines.end_operation(boot_now_ms());
+    else m_is_ending = true;
 }
 
 // The engine takes HOME from the image's /etc/passwd; on a read-only root, or for a user without a line there, nothing can be

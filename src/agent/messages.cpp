@@ -182,7 +182,7 @@ ResultMessage decode_result(std::string_view payload) {
     Reader reader(payload);
     ResultMessage message;
     const std::uint8_t outcome = reader.u8();
-    if (outcome < 1 || outcome > static_cast<std::uint8_t>(ExecOutcome::start_failed)) throw WireError("unknown outcome");
+    if (outcome < 1 || outcome > static_cast<std::uint8_t>(ExecOutcome::detached)) throw WireError("unknown outcome");
     message.outcome = static_cast<ExecOutcome>(outcome);
     message.exit_status = static_cast<std::int32_t>(reader.u32());
     message.signal = reader.u32();

@@ -42,7 +42,8 @@ struct SetupMessage {
     std::int64_t idle_timeout_ms = 0;
     std::int64_t grace_ms = 0;
     std::string secret;
-    bool ends_with_creator = false; // the session ends when the connection that brought this does
+    // The session ends when the connection that brought this does, unless a byte comes on it before.
+    bool ends_with_creator = false;
     std::uint32_t environment_count = 0;
 };
 std::string encode(const SetupMessage& message);
@@ -92,7 +93,8 @@ std::string encode_credit(std::uint32_t bytes);
 std::uint32_t decode_credit(std::string_view payload);
 
 // The values are the wire's; channel::Outcome has the same without relying on the order.
-enum class ExecOutcome : std::uint8_t { exited = 1, signaled, timed_out, oom, expired, start_failed };
+// `detached` answers a `request` frame, since k_live_version: the command goes on without a client.
+enum class ExecOutcome : std::uint8_t { exited = 1, signaled, timed_out, oom, expired, start_failed, detached };
 struct ResultMessage {
     ExecOutcome outcome = ExecOutcome::exited;
     std::int32_t exit_status = -1;

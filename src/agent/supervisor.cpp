@@ -148,6 +148,7 @@ void Supervisor::take_frame(const FrameView& frame) {
         if (m_request.tty) ::ioctl(m_outputs[0].fd.get(), TIOCSWINSZ, &size);
         return;
     }
+    case FrameType::request: m_is_detached = m_reason == Reason::none && !m_leader_ended; return;
     default: throw WireError("unexpected frame in an exec");
     }
 }
@@ -196,7 +197,7 @@ void Supervisor::start_draining() {
 }
 
 bool Supervisor::is_drained() const {
-    if (m_client_lost) return true;
+    if (m_client_lost || m_is_detached) return true;
     const bool is_quiet = m_quiet_at != 0 && m_outbox.is_empty() && boot_now_ms() >= m_quiet_at;
     const bool is_read = is_quiet || (m_outputs[0].is_done() && m_outputs[1].is_done());
     return m_is_draining && is_read && m_outbox.is_empty();

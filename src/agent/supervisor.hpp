@@ -62,7 +62,7 @@ class Supervisor {
     void kill_tree();
     void check_deadlines();
     // An ordered end goes on until the last descendant is gone, even when the leader was the first to go.
-    bool is_over() const { return m_reason == Reason::none ? m_leader_ended : m_tree_gone; }
+    bool is_over() const { return m_reason == Reason::none ? m_leader_ended || m_is_detached : m_tree_gone; }
     ResultMessage result() const;
     void describe_end(ResultMessage& message) const;
 
@@ -81,6 +81,7 @@ class Supervisor {
     Reason m_reason = Reason::none;
     bool m_client_lost = false;
     bool m_leader_ended = false;
+    bool m_is_detached = false; // the command goes on, as what others leave in the background
     bool m_tree_gone = false; // after an ordered end: no descendant is left
     bool m_has_children = true;
     bool m_is_draining = false;

@@ -99,7 +99,7 @@ ResultMessage Supervisor::result() const {
     rusage usage{};
     // The leader, and every descendant that was waited for.
     ::getrusage(RUSAGE_CHILDREN, &usage);
-    message.wall_ms = m_ended_at - m_started_at;
+    message.wall_ms = (m_ended_at == 0 ? boot_now_ms() : m_ended_at) - m_started_at;
     message.user_cpu_us = microseconds(usage.ru_utime);
     message.system_cpu_us = microseconds(usage.ru_stime);
     message.peak_rss_kib = usage.ru_maxrss;
@@ -118,6 +118,10 @@ void Supervisor::describe_end(ResultMessage& message) const {
         message.outcome = ExecOutcome::start_failed;
         message.start_errno = static_cast<std::uint32_t>(m_start_failure->error);
         message.step = m_start_failure->step;
+        return;
+    }
+    if (m_is_detached && !m_leader_ended) {
+        message.outcome = ExecOutcome::detached;
         return;
     }
     const bool has_status = m_leader_ended && WIFEXITED(m_wait_status);

@@ -59,7 +59,7 @@ enum class FrameType : std::uint8_t {
     list,       // client -> agent: a directory, and how the names wanted of it begin
     names,      // agent -> client: answer to Operation::list_names; last frame
     survey,     // client -> agent: what is wanted of an inventory (util/inventory.hpp), which comes in `data` frames
-    request,    // client -> agent: what an operation since k_live_version asks; its fields are the operation's own
+    request,    // client -> agent: what an operation since k_live_version asks; its fields are the operation's own. In an exec: "go on without me"
     reply,      // agent -> client: what it answers
 };
 inline constexpr FrameType k_last_frame_type = FrameType::reply;

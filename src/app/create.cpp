@@ -239,6 +239,7 @@ void Creation::greet() {
     m_setup.ttl_boot_ms = m_row.expires_boot_ms;
     m_setup.idle_timeout_ms = m_row.idle_timeout_ms;
     m_setup.secret = random_bytes(k_secret_size);
+    m_setup.ends_with_creator = m_options.ends_with_creator;
     AtomicFile secret(AT_FDCWD, m_store.session_directory(m_row.id) + "/secret", 0600);
     write_all(secret.fd(), m_setup.secret);
     secret.publish();
@@ -333,7 +334,7 @@ CreatedSession Creation::run() {
     if (!m_options.is_trial) {
         record(m_context, state::EventKind::created, m_row, {{"image", m_row.image}, {"expiresAt", format_rfc3339(m_row.expires_ms)}});
     }
-    return {m_row, m_notes};
+    return {m_row, m_notes, false, m_hello.creator};
 }
 
 } // namespace

@@ -11,6 +11,7 @@
 #include "app/workspaces.hpp"
 #include "domain/manifest.hpp"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct CreateOptions {
     AdmissionRules admission;
     bool reuse = false; // a running session of the name and of the same manifest will do
     WorkspaceCheck check_reopen = nullptr;
+    bool ends_with_creator = false; // it lives no longer than CreatedSession::creator is held
     bool is_trial = false; // nobody's: it ends no others that are overdue, and is in no log
 };
 
@@ -31,6 +33,7 @@ struct CreatedSession {
     state::SessionRow row;
     std::vector<std::string> notes; // what a person should know: limits the engine cannot enforce, a HOME that moved
     bool reused = false; // it was there before this call
+    std::shared_ptr<Stream> creator{}; // of one that ends with its creator (channel::Hello)
 };
 
 // Throws Error; nothing is left then but what an unreachable engine kept, which the row remembers for gc.

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/exec.hpp"
 
+#include "app/agent_volume.hpp"
 #include "app/events.hpp"
 #include "app/sessions.hpp"
+#include "channel/exec_over.hpp"
+#include "channel/hold.hpp"
 #include "util/text.hpp"
 #include "util/time.hpp"
 
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <poll.h>
 
 namespace sandbox::app {
 namespace {
@@ -64,6 +68,46 @@ Error not_started(const ExecResult& result, const ExecRequest& request) {
     }
 }
 
+channel::Environment literal_environment(const domain::Manifest& manifest) {
+    channel::Environment environment;
+    for (const auto& [name, value] : manifest.env) {
+        if (value.kind == domain::EnvValue::Kind::literal) environment.emplace_back(name, value.value);
+    }
+    return environment;
+}
+
+ExecRequest as_other_user(const ExecTarget& target, const ExecRequest& wanted) {
+    ExecRequest request = wanted;
+    if (!request.cwd.starts_with('/')) request.cwd = target.manifest.workdir + "/" + request.cwd;
+    request.env = literal_environment(target.manifest);
+    request.env.insert(request.env.end(), wanted.env.begin(), wanted.env.end());
+    return request;
+}
+
+// The agent has no privilege to become another user, so the engine starts a supervisor for this one command.
+ExecResult exec_as_user(Context& context, const ExecTarget& target, const ExecRequest& wanted, channel::ExecIo& io) {
+    const ExecRequest request = as_other_user(target, wanted);
+    // The session's agent does not see this command: without this the session could idle under it.
+    channel::Hold hold(link_to(context, target.row));
+    engine::Client& engine = context.engine_of(target.row.endpoint, target.row.engine_id);
+    auto started = engine.exec(target.row.container_id, {.argv = {k_agent_path, "exec"}, .user = target.user, .workdir = "/", .env = {}, .attach_stdin = true});
+    try {
+        return channel::exec_over(std::move(started.stream), request, io);
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::session_unreachable) throw;
+        pollfd ended{hold.fd(), POLLIN, 0};
+        const bool has_ended = ::poll(&ended, 1, 0) > 0;
+        if (!has_ended) {
+            throw Error(ErrorCode::failed, "the engine could not run a command as user " + quoted(target.user))
+                .hint("a user is a name in the image's /etc/passwd, or UID[:GID]");
+        }
+        if (hold.ends() != channel::HoldEnd::expired) throw;
+    }
+    ExecResult result;
+    result.outcome = Outcome::expired;
+    return result;
+}
+
 } // namespace
 
 ExecTarget open_for_exec(Context& context, std::string_view id_or_name) {
@@ -76,7 +120,7 @@ ExecResult exec_in_session(Context& context, const ExecTarget& target, const Exe
                            channel::ExecIo& io) {
     ExecRecord record(context, target.row, request);
     try {
-        const ExecResult result = channel::exec(link_to(context, target.row), request, io);
+        const ExecResult result = target.user.empty() ? channel::exec(link_to(context, target.row), request, io) : exec_as_user(context, target, request, io);
         record.ended(result);
         return result;
     } catch (const Error& error) {
@@ -93,6 +137,7 @@ int exec_exit_status(const ExecResult& result) {
     case Outcome::oom: return result.signal > 0 ? k_signal_base + result.signal : result.exit_status;
     case Outcome::timed_out:
     case Outcome::expired: return k_timed_out;
+    case Outcome::detached: return 0;
     case Outcome::aborted: return k_own_failure;
     case Outcome::start_failed: break;
     }
@@ -111,6 +156,7 @@ int exec_exit_status(const ExecResult& result) {
 std::optional<Error> exec_error(const ExecResult& result, const ExecRequest& request) {
     switch (result.outcome) {
     case Outcome::exited:
+    case Outcome::detached:
     case Outcome::signaled: return std::nullopt;
     case Outcome::timed_out:
         return Error(ErrorCode::timed_out, "the command ran over its time-out of " + format_duration(request.timeout) + "; " +

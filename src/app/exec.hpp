@@ -11,6 +11,7 @@
 #include "util/error.hpp"
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace sandbox::app {
@@ -18,10 +19,12 @@ namespace sandbox::app {
 struct ExecTarget {
     state::SessionRow row;
     domain::Manifest manifest;
+    std::string user{}; // runs as this one, through the engine; empty: as the session's
 };
 // The open session and its manifest, for the limits that hold for an exec.
 ExecTarget open_for_exec(Context& context, std::string_view id_or_name);
-// Throws what channel::exec throws, and session_gone or session_unreachable with what the engine knows.
+// Throws what channel::exec throws, and session_gone or session_unreachable with what the engine knows. Another user's command gets the image's
+// and the manifest's environment, but no value that the manifest only refers to: those are in the agent's memory alone.
 channel::ExecResult exec_in_session(Context& context, const ExecTarget& target, const channel::ExecRequest& request,
                                     channel::ExecIo& io);
 // The exit status of section 3: the command's own, 128+n, 124, 125, 126, 127.

@@ -53,7 +53,8 @@ struct Hello {
     bool workspace_writable = false;
     bool home_writable = false; // false: HOME was moved to `home`
     std::string home;
-    std::shared_ptr<Stream> creator{}; // of a session that ends with its creator
+    // Of a session that ends with its creator: what is written to it lets the session live on without it.
+    std::shared_ptr<Stream> creator{};
 };
 
 // The creator's end of the fast channel: a hello socket in the directory that is mounted into the container, and the
@@ -94,7 +95,7 @@ struct ExecRequest {
     Milliseconds grace{2000}; // between TERM and KILL on time-out, signal or lost client
 };
 
-enum class Outcome { exited, signaled, timed_out, oom, aborted, expired, start_failed };
+enum class Outcome { exited, signaled, timed_out, oom, aborted, expired, start_failed, detached };
 std::string_view outcome_name(Outcome outcome); // snake_case, as in --json
 
 struct ExecResult {
@@ -130,6 +131,9 @@ struct ExecIo {
     // interrupted with that signal, once the agent has confirmed that nothing is left. ALRM, XCPU and the like, which would
     // end the process by default, are taken as well and end the tree with TERM.
     bool take_signals = true;
+    // Bytes of stdin_fd that leave the command to itself (Outcome::detached), in a session that knows how; empty: none. All but the last are
+    // passed on as they come, so that a key which only begins them works as ever.
+    std::string detach_keys{};
     // Set by exec() before the first output, for an on_output whose reader is slow: waits until the descriptor can be written
     // to, passing signals on meanwhile. False when a signal has ended the command, so that nobody needs to wait any more.
     std::function<bool(int)> wait_writable;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "channel/connection.hpp"
+#include "channel/exec_over.hpp"
 #include "channel/exec_signals.hpp"
 #include "channel/handshake.hpp"
 #include "util/text.hpp"
@@ -31,6 +32,7 @@ Outcome public_outcome(agent::ExecOutcome outcome) {
     case agent::ExecOutcome::oom: return Outcome::oom;
     case agent::ExecOutcome::expired: return Outcome::expired;
     case agent::ExecOutcome::start_failed: return Outcome::start_failed;
+    case agent::ExecOutcome::detached: return Outcome::detached;
     }
     return Outcome::aborted;
 }
@@ -114,8 +116,9 @@ bool wait_writable_alone(int fd) {
 // One exec from its first frame to its last.
 class ExecCall {
   public:
-    ExecCall(agent::FramedStream connection, const ExecRequest& request, ExecIo& io)
-        : m_connection(std::move(connection)), m_io(io), m_grace(request.grace), m_reads_input(request.stdin_open && io.stdin_fd >= 0) {
+    ExecCall(agent::FramedStream connection, std::uint32_t version, const ExecRequest& request, ExecIo& io)
+        : m_connection(std::move(connection)), m_io(io), m_grace(request.grace), m_reads_input(request.stdin_open && io.stdin_fd >= 0),
+          m_may_detach(!io.detach_keys.empty() && version >= agent::k_live_version) {
         if (request.timeout.count() > 0) expect_end(request.timeout + m_grace);
         if (request.stdin_open && !m_reads_input) send_frame(m_connection, agent::frame_header(FrameType::stdin_data, 0));
     }
@@ -139,6 +142,7 @@ class ExecCall {
     void give_up_on_command(std::exception_ptr why);
     void take_signal();
     void send_input();
+    std::size_t before_detach(std::string_view input);
     void expect_end(Milliseconds within);
     int poll_timeout() const;
     bool may_send_input() const { return m_reads_input && m_credit > 0; }
@@ -149,6 +153,8 @@ class ExecCall {
     // When a silent agent is given up on (frozen, or subverted), CLOCK_BOOTTIME; 0: the command may take as long as it likes.
     std::int64_t m_give_up_at = 0;
     bool m_reads_input;
+    bool m_may_detach;
+    std::size_t m_detach_typed = 0; // how many of the keys have come, one after the other
     std::size_t m_credit = agent::k_stdin_window;
     std::string m_input;
     std::exception_ptr m_failure;
@@ -241,9 +247,25 @@ void ExecCall::send_input() {
         return give_up_on_command(std::make_exception_ptr(errno_error("cannot read standard input", error)));
     }
     const std::size_t size = count > 0 ? static_cast<std::size_t>(count) : 0;
-    m_credit -= size;
-    m_reads_input = size > 0;
-    send_frame(m_connection, agent::frame_header(FrameType::stdin_data, size).append(m_input, 0, size));
+    const std::size_t meant = m_may_detach ? before_detach(std::string_view(m_input).substr(0, size)) : size;
+    if (size == 0 || meant > 0) {
+        m_credit -= meant;
+        send_frame(m_connection, agent::frame_header(FrameType::stdin_data, meant).append(m_input, 0, meant));
+    }
+    m_reads_input = size > 0 && meant == size;
+    if (meant == size) return;
+    send_frame(m_connection, agent::Writer(FrameType::request).finish());
+    expect_end(Milliseconds(0));
+}
+
+// How much of the input is for the command: all of it, but for the key that completes the keys to detach, and what follows.
+std::size_t ExecCall::before_detach(std::string_view input) {
+    const std::string& keys = m_io.detach_keys;
+    for (std::size_t i = 0; i < input.size(); ++i) {
+        if (input[i] != keys[m_detach_typed]) m_detach_typed = 0;
+        if (input[i] == keys[m_detach_typed] && ++m_detach_typed == keys.size()) return i;
+    }
+    return input.size();
 }
 
 // A caller who limits the command's time does not want to wait longer than that for its start.
@@ -282,16 +304,15 @@ std::string_view outcome_name(Outcome outcome) {
     case Outcome::aborted: return "aborted";
     case Outcome::expired: return "expired";
     case Outcome::start_failed: return "start_failed";
+    case Outcome::detached: return "detached";
     }
     return "aborted";
 }
 
-ExecResult exec(const Link& link, const ExecRequest& request, ExecIo& io) {
-    if (request.argv.empty()) throw Error(ErrorCode::usage, "no command");
-    const std::vector<std::string> items = request_items(request);
-    if (is_too_big(items)) return too_big();
-    auto connection = open_connection(link, Operation::exec, encode_request(request, items), start_patience(request.timeout));
-    ExecCall call(std::move(connection), request, io);
+namespace {
+
+// Absent when the stream ended without a result.
+std::optional<ExecResult> carry_out(ExecCall& call, const ExecRequest& request, const ExecIo& io) {
     if (io.on_begin) io.on_begin();
     std::optional<ExecResult> result;
     try {
@@ -303,7 +324,38 @@ ExecResult exec(const Link& link, const ExecRequest& request, ExecIo& io) {
     if (const int number = call.end_signal(); number != 0) {
         throw Error(ErrorCode::interrupted, std::string("interrupted by SIG") + ::sigabbrev_np(number)).signal(number);
     }
+    return result;
+}
+
+// Whether the agent knows how to detach decides whether the keys are looked for, so there its version is waited for.
+ExecCall begin(const Link& link, const ExecRequest& request, const std::vector<std::string>& items, ExecIo& io) {
+    std::string frames = encode_request(request, items);
+    if (io.detach_keys.empty()) return {open_connection(link, Operation::exec, frames, start_patience(request.timeout)), 0, request, io};
+    auto [connection, version] = open_tree_connection(link, Operation::exec, [&](std::uint32_t) { return frames; });
+    return {std::move(connection), version, request, io};
+}
+
+} // namespace
+
+ExecResult exec(const Link& link, const ExecRequest& request, ExecIo& io) {
+    if (request.argv.empty()) throw Error(ErrorCode::usage, "no command");
+    const std::vector<std::string> items = request_items(request);
+    if (is_too_big(items)) return too_big();
+    ExecCall call = begin(link, request, items, io);
+    const auto result = carry_out(call, request, io);
     return result ? *result : lost_result(link);
+}
+
+ExecResult exec_over(std::unique_ptr<Stream> stream, const ExecRequest& request, ExecIo& io) {
+    if (request.argv.empty()) throw Error(ErrorCode::usage, "no command");
+    const std::vector<std::string> items = request_items(request);
+    if (is_too_big(items)) return too_big();
+    agent::FramedStream connection(std::move(stream));
+    send_frame(connection, encode_request(request, items));
+    ExecCall call(std::move(connection), agent::k_protocol_version, request, io);
+    const auto result = carry_out(call, request, io);
+    if (result) return *result;
+    throw Error(ErrorCode::session_unreachable, "the session ended, or the engine could not start the command");
 }
 
 } // namespace sandbox::channel

@@ -90,6 +90,7 @@ struct Command {
     std::size_t max_arguments = 0; // SIZE_MAX: any number
     std::vector<Positional> positionals{};
     bool stops_at_first_argument = false; // what follows the first argument belongs to the command to be run
+    std::size_t own_arguments = 1;        // how many words stand before that command: 1, or 0 where it is the first argument
     StatusRule status = StatusRule::own;
     std::vector<Option> (*options)();
     std::vector<std::string_view> (*examples)();

@@ -207,7 +207,9 @@ std::string plan_document(const domain::Manifest& manifest, const std::string& o
                  {"manifestDigest", domain::manifest_digest(manifest)}});
 }
 
-std::string exec_document(const ExecDocument& document) {
+namespace {
+
+Json exec_json(const ExecDocument& document) {
     const channel::ExecResult none;
     const auto& result = document.result != nullptr ? *document.result : none;
     const bool ran = document.result != nullptr;
@@ -224,6 +226,26 @@ std::string exec_document(const ExecDocument& document) {
                 {"systemCpuMs", result.system_cpu_us / 1000},
                 {"peakMemoryBytes", result.peak_rss_kib * 1024},
                 {"error", document.error ? error_of(*document.error) : Json(nullptr)}};
+    return object;
+}
+
+} // namespace
+
+std::string exec_document(const ExecDocument& document) { return line(exec_json(document)); }
+
+std::string job_document(const JobDocument& document) {
+    Json object = exec_json(document);
+    object["session"] = document.session.empty() ? Json(nullptr) : Json(document.session);
+    object["kept"] = document.is_kept;
+    object["exports"] = Json::array();
+    for (const auto& done : document.exports) {
+        object["exports"].push_back({{"path", text(done.item.path)},
+                                     {"target", text(done.item.target)},
+                                     {"files", done.stats.files},
+                                     {"bytes", done.stats.bytes},
+                                     {"absent", done.is_absent},
+                                     {"error", done.error ? error_of(*done.error) : Json(nullptr)}});
+    }
     return line(object);
 }
 

@@ -7,6 +7,7 @@
 #include "app/capture.hpp"
 #include "app/create.hpp"
 #include "app/destroy.hpp"
+#include "app/exports.hpp"
 #include "app/gc.hpp"
 #include "app/observe.hpp"
 #include "app/workspaces.hpp"
@@ -36,6 +37,14 @@ struct ExecDocument {
     std::optional<Error> error;
 };
 std::string exec_document(const ExecDocument& document);
+// What run and with tell beside that.
+struct JobDocument : ExecDocument {
+    std::optional<channel::ExecResult> ended; // what `result` points to
+    std::string session;                      // empty: none was made
+    bool is_kept = false;
+    std::vector<app::Exported> exports;
+};
+std::string job_document(const JobDocument& document);
 std::string sessions_document(const std::vector<app::SessionView>& views);
 // One object for one session, {"sessions": [...]} for several.
 std::string inspect_document(const std::vector<app::SessionView>& views);

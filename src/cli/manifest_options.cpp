@@ -4,10 +4,12 @@
 #include "cli/config_files.hpp"
 #include "domain/names.hpp"
 #include "util/error.hpp"
+#include "util/format.hpp"
 #include "util/fs.hpp"
 #include "util/text.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <unistd.h>
 
@@ -61,6 +63,49 @@ void set_env(domain::ManifestBuilder& builder, const std::string& text, const st
     if (complete_env(text)) builder.set("env", text, origin);
 }
 
+// "PATH=HOST", each as a YAML scalar.
+std::pair<std::string, std::string> path_pair(const std::string& word, std::string_view option) {
+    const auto equals = word.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == word.size()) {
+        throw Error(ErrorCode::usage, std::string(option) + " " + printable(word) + " is not PATH=HOST").hint("PATH is in the workspace, HOST on this machine");
+    }
+    if (!is_valid_utf8(word)) throw Error(ErrorCode::usage, std::string(option) + " " + printable(word) + " is not UTF-8").hint("sandbox cp takes any name");
+    return {word.substr(0, equals), word.substr(equals + 1)};
+}
+
+std::string yaml_quoted(std::string_view text) {
+    std::string quoted = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') quoted += '\\';
+        if (static_cast<unsigned char>(c) < ' ') quoted += formatted("\\x{:02x}", static_cast<int>(c));
+        else quoted += c;
+    }
+    return quoted + '"';
+}
+
+// docker compose and kubectl say --file for what is -f here; a file to be brought in has a "=".
+std::vector<std::string> manifest_paths(const Invocation& call) {
+    std::vector<std::string> paths = call.values("manifest");
+    for (const auto& word : call.values("file")) {
+        if (word.find('=') == std::string::npos) paths.push_back(word);
+    }
+    return paths;
+}
+
+void set_paths(domain::ManifestBuilder& builder, const Invocation& call) {
+    for (const auto& word : call.values("file")) {
+        if (word.find('=') == std::string::npos) continue;
+        const auto [path, host] = path_pair(word, "--file");
+        std::error_code ignored;
+        const char* kind = std::filesystem::is_directory(host, ignored) ? "fromDir" : "fromFile";
+        builder.set("files", formatted("{{{}: {{{}: {}}}}}", yaml_quoted(path), kind, yaml_quoted(host)), "--file");
+    }
+    for (const auto& word : call.values("export")) {
+        const auto [path, host] = path_pair(word, "--export");
+        builder.set("export.files", formatted("{{{}: {}}}", yaml_quoted(path), yaml_quoted(host)), "--export");
+    }
+}
+
 void apply_flags(domain::ManifestBuilder& builder, const Invocation& call) {
     for (const auto& file : call.values("env-file")) {
         for (const auto& text : read_env_file(file)) set_env(builder, text, "--env-file " + file);
@@ -73,6 +118,7 @@ void apply_flags(domain::ManifestBuilder& builder, const Invocation& call) {
             else builder.set(key.path, value, "--" + name);
         }
     }
+    set_paths(builder, call);
     for (const auto& text : call.values("set")) {
         const auto equals = text.find('=');
         if (equals == std::string::npos) {
@@ -107,7 +153,8 @@ void add_manifest(domain::ManifestBuilder& builder, const std::string& path) {
 
 std::vector<Option> manifest_options() {
     std::vector<Option> options{
-        {"file", 'f', "MANIFEST", "a manifest (YAML or JSON), - for standard input; maps merge, lists replace", true},
+        {"manifest", 'f', "MANIFEST", "a manifest (YAML or JSON), - for standard input; maps merge, lists replace", true},
+        {"file", 0, "PATH=HOST", "bring a host file or directory into the workspace as PATH; a MANIFEST alone is taken as -f", true},
         {"set", 0, "PATH=VALUE", "any manifest key, as in --set limits.pids=32", true, false, Completer::manifest_key},
         {"env-file", 0, "FILE", "environment from a file of NAME=VALUE lines", true},
         {"allow-path", 0, "DIR", "let the manifest name host paths below this directory too", true}};
@@ -124,7 +171,7 @@ domain::ManifestBuilder manifest_builder(const Invocation& call) {
     domain::ManifestBuilder builder;
     for (const auto& file : call.config_files()) builder.add_config(file.config);
     for (const auto& directory : call.values("allow-path")) builder.allow_path(directory);
-    for (const auto& path : call.values("file")) add_manifest(builder, path);
+    for (const auto& path : manifest_paths(call)) add_manifest(builder, path);
     apply_flags(builder, call);
     return builder;
 }
@@ -140,7 +187,7 @@ domain::Manifest read_manifest(const Invocation& call) { return manifest_builder
 
 std::vector<std::string> host_roots(const Invocation& call) {
     std::vector<std::string> roots = call.values("allow-path");
-    for (const auto& path : call.values("file")) roots.push_back(directory_of(path));
+    for (const auto& path : manifest_paths(call)) roots.push_back(directory_of(path));
     for (const auto& file : call.config_files()) {
         if (file.config.names_host_paths) roots.push_back(directory_of(file.path));
     }

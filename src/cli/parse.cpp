@@ -52,19 +52,21 @@ std::vector<std::string> check_arguments(const Command& command, const std::vect
     std::vector<std::string> arguments;
     bool only_arguments = false;
     for (const auto& word : rest) {
-        if (command.stops_at_first_argument && !arguments.empty()) {
+        if (command.stops_at_first_argument && arguments.size() >= command.own_arguments) {
             // Everything after the session is the command's, an own "--" and empty words included; the first "--"
             // right after the session is ours.
-            if (arguments.size() == 1 && word == "--" && !only_arguments) {
+            const bool is_first = arguments.size() == command.own_arguments && !only_arguments;
+            if (is_first && word == "--") {
                 only_arguments = true;
                 continue;
             }
-            if (arguments.size() == 1 && !only_arguments && word.starts_with('-')) {
+            if (is_first && word.starts_with('-')) {
+                if (command.own_arguments == 0) unknown_option(command, word, options);
                 option_after_session(command, word, rest, options);
             }
             arguments.push_back(word);
         } else if (word == "--" && !only_arguments) {
-            only_arguments = !command.stops_at_first_argument;
+            only_arguments = !command.stops_at_first_argument || command.own_arguments == 0;
         } else if (!only_arguments && word.size() > 1 && word.front() == '-') {
             unknown_option(command, word, options);
         } else {
@@ -188,9 +190,14 @@ std::vector<std::string> settle(const Command& command, const std::vector<std::s
     return settled;
 }
 
-void parse_options(const Command& command, std::vector<std::string> words, ParsedLine& parsed) {
+std::vector<Option> all_options(const Command& command) {
     std::vector<Option> options = command.options();
     options.insert(options.end(), global_options().begin(), global_options().end());
+    return options;
+}
+
+void parse_options(const Command& command, std::vector<std::string> words, ParsedLine& parsed) {
+    const std::vector<Option> options = all_options(command);
     CLI::App parser;
     parser.set_help_flag();
     parser.allow_extras();
@@ -236,9 +243,12 @@ ParsedLine find_verb(const std::vector<std::string>& line) {
     const bool passes = parsed.command != nullptr && parsed.command->stops_at_first_argument;
     parsed.json = std::find(line.begin(), passes ? before : stop, "--json") != (passes ? before : stop);
     // After the verb of a pass-through command only the words up to the session are ours.
-    for (auto word = before; passes && !parsed.json && word != line.end(); ++word) {
+    if (!passes) return parsed;
+    const std::vector<Option> options = all_options(*parsed.command);
+    for (auto word = before; !parsed.json && word != line.end(); ++word) {
         parsed.json = *word == "--json";
-        if (word != before && !word->starts_with('-')) break;
+        if (word != before && (!word->starts_with('-') || *word == "--")) break;
+        if (word != before && awaiting_value(options, *word) != nullptr && ++word == line.end()) break;
     }
     return parsed;
 }

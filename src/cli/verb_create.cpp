@@ -1,50 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/create.hpp"
 #include "app/destroy.hpp"
+#include "cli/creation.hpp"
 #include "cli/documents.hpp"
-#include "cli/hooks.hpp"
 #include "cli/manifest_options.hpp"
-#include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/verbs.hpp"
 #include "domain/units.hpp"
-#include "util/terminal.hpp"
 #include "util/text.hpp"
-#include "util/time.hpp"
 
 #include <algorithm>
 #include <array>
-#include <unistd.h>
 
 namespace sandbox::cli {
 namespace {
 
 std::vector<Option> options() {
-    std::vector<Option> all = manifest_options();
+    std::vector<Option> all = creation_options();
     all.push_back({"reuse", 0, "", "take the running session of that --name, if it is of the same manifest"});
-    all.push_back({"wait", 0, "DURATION", "wait for a place where a ceiling bounds the number of sessions"});
     all.push_back({"dry-run", 0, "", "print what would be made, and make nothing"});
-    all.push_back({"rm", 0, "", "remove it when it ends, whatever the manifest says; the default, accepted for docker's habits"});
-    all.push_back({"channel", 0, "auto|socket|bridge", "how to reach the agent [auto]"});
     return all;
-}
-
-app::ChannelChoice channel_choice(const Invocation& call) {
-    const std::string text = call.value("channel").value_or("auto");
-    if (text == "auto") return app::ChannelChoice::automatic;
-    if (text == "socket") return app::ChannelChoice::socket;
-    if (text == "bridge") return app::ChannelChoice::bridge;
-    throw Error(ErrorCode::usage, "--channel " + printable(text) + " is not auto, socket or bridge");
-}
-
-Milliseconds wait_time(const Invocation& call) {
-    const auto text = call.value("wait");
-    if (!text) return Milliseconds(0);
-    try {
-        return domain::parse_duration(*text);
-    } catch (Error& error) {
-        throw error.context("--wait");
-    }
 }
 
 // Which of the manifest's keys plan_text() shows in words of its own; of the others, those that somebody has set.
@@ -87,51 +62,24 @@ std::string plan_text(const domain::Manifest& manifest, const std::vector<domain
     return table({"WOULD", "MAKE"}, rows);
 }
 
-std::string summary(const app::CreatedSession& made, const domain::Manifest& manifest) {
-    return "made " + made.row.id + (made.row.name.empty() ? "" : " (" + made.row.name + ")") + ": image " +
-           manifest.image + ", network " + (manifest.network == domain::NetworkMode::none ? "none" : "bridge") + ", " +
-           std::to_string(manifest.limits.cpus).substr(0, 4) + " cpu, memory " +
-           domain::format_size(manifest.limits.memory) + ", lives " + format_duration(manifest.lifecycle.ttl) +
-           (manifest.lifecycle.idle_timeout.count() > 0
-                ? " (" + format_duration(manifest.lifecycle.idle_timeout) + " idle)"
-                : "");
-}
-
-domain::ManifestBuilder builder_of(Invocation& call) {
-    auto builder = manifest_builder(call);
-    if (!call.has("rm")) return builder;
-    for (const auto& value : builder.values()) {
-        if (value.path != "lifecycle.autoDestroy" || !value.origin.starts_with("--") || value.value == "true") continue;
-        if (value.value == "false") throw Error(ErrorCode::usage, "--rm and " + value.origin + " ask for the opposite");
-        builder.build(); // says what is wrong with it, before it is overwritten
-    }
-    builder.set("lifecycle.autoDestroy", "true", "--rm");
-    return builder;
-}
-
 int run(Invocation& call) {
-    const auto builder = builder_of(call);
+    const auto builder = session_builder(call);
     const auto manifest = builder.build();
     if (call.has("reuse") && manifest.name.empty()) {
         throw Error(ErrorCode::usage, "--reuse needs a name").hint("--name NAME says which session is meant");
     }
-    const app::CreateOptions how{channel_choice(call), host_roots(call), {builder.capacity(), wait_time(call)}, call.has("reuse"), workspace_check(call)};
+    app::CreateOptions how = create_options(call, builder);
+    how.reuse = call.has("reuse");
     if (call.has("dry-run")) {
         app::read_host_inputs(manifest, how.roots);
         print_out(call.json() ? plan_document(manifest, call.context().owner())
                               : plan_text(manifest, builder.values(), call.context().owner()));
         return 0;
     }
-    const bool talks = !call.quiet() && !call.json() && is_terminal(STDERR_FILENO);
-    if (talks || call.has("verbose")) call.context().progress = [](std::string_view line) { say(line); };
+    follow_creation(call);
     const auto made = app::create_session(call.context(), manifest, how);
-    if (!call.quiet()) {
-        for (const auto& note : made.notes) say("note: " + note);
-        for (const auto& section : domain::sections_kept_for_later(manifest)) {
-            say("note: " + section + " in the manifest has no effect: nothing in this version carries it out");
-        }
-    }
-    if (talks && !made.reused) say(summary(made, manifest));
+    tell_made(call, made, manifest);
+    if (!call.quiet() && !domain::exports_of(manifest).empty()) say("note: export.files in the manifest is for sandbox run and sandbox with; sandbox cp copies out of this one");
     try {
         print_out(call.json() ? created_document(made) : made.row.id + "\n");
     } catch (const Error&) {

@@ -7,7 +7,10 @@
 namespace sandbox::cli {
 
 extern const Command k_create;
+extern const Command k_run;
+extern const Command k_with;
 extern const Command k_exec;
+extern const Command k_shell;
 extern const Command k_ps;
 extern const Command k_inspect;
 extern const Command k_destroy;

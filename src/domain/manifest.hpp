@@ -102,8 +102,17 @@ struct Manifest {
     std::string extensions_json = "{}";
 };
 
-// Sections and keys (checkpoint, export.files, policy) in which the manifest says something that no verb of this version carries out.
+// Sections (checkpoint, policy) in which the manifest says something that no verb of this version carries out.
 std::vector<std::string> sections_kept_for_later(const Manifest& manifest);
+
+// export.files: what is copied out when the work is over.
+struct ExportItem {
+    std::string path;      // in the session, relative to the workdir
+    std::string target;    // on the host
+    bool optional = false; // its absence is no failure
+};
+// In the order of the paths.
+std::vector<ExportItem> exports_of(const Manifest& manifest);
 
 struct Config; // config.hpp
 

@@ -192,17 +192,22 @@ std::string manifest_digest(const Manifest& manifest) {
     return "sha256:" + sha256_hex(to_canonical_json(manifest));
 }
 
+std::vector<ExportItem> exports_of(const Manifest& manifest) {
+    const json section = json::parse(manifest.extensions_json).value("export", json::object());
+    const auto optional = section.value("optional", std::vector<std::string>{});
+    const json files = section.value("files", json::object());
+    std::vector<ExportItem> items;
+    for (const auto& [path, target] : files.items()) {
+        items.push_back({path, target.get<std::string>(), std::ranges::find(optional, path) != optional.end()});
+    }
+    return items;
+}
+
 std::vector<std::string> sections_kept_for_later(const Manifest& manifest) {
     std::vector<std::string> sections;
     const json extensions = json::parse(manifest.extensions_json);
     for (const auto& [name, section] : extensions.items()) {
-        if (name != "export") {
-            if (!section.empty()) sections.push_back(name);
-            continue;
-        }
-        for (const auto& [key, value] : section.items()) {
-            if (key != "scan") sections.push_back(formatted("export.{}", key));
-        }
+        if (name != "export" && !section.empty()) sections.push_back(name);
     }
     return sections;
 }

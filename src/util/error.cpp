@@ -22,6 +22,7 @@ constexpr std::array k_codes{
     CodeRow{ErrorCode::io_error, "io_error", 1, false, "a local file or descriptor could not be read or written"},
     CodeRow{ErrorCode::protocol_error, "protocol_error", 1, false, "the other side broke the protocol: a stream that was cut or malformed"},
     CodeRow{ErrorCode::cleanup_failed, "cleanup_failed", 1, true, "something is left that should be gone; the message names it"},
+    CodeRow{ErrorCode::export_failed, "export_failed", 1, false, "what was to be copied out of a session was not; the target is as it was"},
     CodeRow{ErrorCode::aborted, "aborted", 1, false, "a command lost its supervisor or its session half-way"},
     CodeRow{ErrorCode::usage, "usage", 2, false, "the command line does not hold; the hint says what would"},
     CodeRow{ErrorCode::manifest_invalid, "manifest_invalid", 2, false, "the manifest does not hold; the message has file, line and column"},

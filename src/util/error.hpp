@@ -17,6 +17,7 @@ enum class ErrorCode {
     io_error,             // 1: a local file or descriptor could not be read or written
     protocol_error,       // 1: the other side broke the protocol (a cut or malformed stream)
     cleanup_failed,       // 1: something is left that should be gone
+    export_failed,        // 1: what was to be copied out of a session was not
     aborted,              // 1: an exec lost its supervisor or its session half-way
     usage,                // 2
     manifest_invalid,     // 2

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -37,6 +38,8 @@ struct Image {
     const char* cwd;
     std::array<int, 3> streams; // -1: inherit
     ProcessGroup group;
+    int parent_death_signal;
+    pid_t parent;
     int report;
 };
 
@@ -111,6 +114,10 @@ bool install_streams(const std::array<int, 3>& streams) {
     if (image.group == ProcessGroup::own) ::setpgid(0, 0);
     if (image.group == ProcessGroup::session) ::setsid();
     restore_signals();
+    if (image.parent_death_signal != 0) {
+        ::prctl(PR_SET_PDEATHSIG, image.parent_death_signal);
+        if (::getppid() != image.parent) ::raise(image.parent_death_signal); // it was faster
+    }
     if (!install_streams(image.streams)) give_up(image, ExecFailure::Step::streams);
     if (image.cwd != nullptr && ::chdir(image.cwd) != 0) give_up(image, ExecFailure::Step::directory);
     ::execve(image.program.c_str(), image.argv.data(), image.env);
@@ -204,6 +211,8 @@ Child::Child(const SpawnOptions& options) : m_group(options.group) {
         .streams = {stream_for(options.in, true, m_in, theirs_in), stream_for(options.out, false, m_out, theirs_out),
                     stream_for(options.err, false, m_err, theirs_err)},
         .group = options.group,
+        .parent_death_signal = options.parent_death_signal,
+        .parent = ::getpid(),
         .report = report.write.get(),
     };
     m_pid = fork_child(image);

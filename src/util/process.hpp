@@ -54,6 +54,7 @@ struct SpawnOptions {
     Stdio out = {};
     Stdio err = {};
     ProcessGroup group = ProcessGroup::own;
+    int parent_death_signal = 0; // what the child gets when the thread that starts it ends; 0: nothing
 };
 
 class Child {

@@ -41,6 +41,10 @@ class LiveAgent {
     const Hello& hello() const { return m_hello; }
     // Closes the creator's connection.
     void let_go() { m_hello.creator.reset(); }
+    void keep() {
+        m_hello.creator->write("k");
+        let_go();
+    }
     // The agent's pid as the host sees it.
     pid_t pid() const { return m_pid; }
     // Waits for the agent's end; false when it still runs after `timeout`.

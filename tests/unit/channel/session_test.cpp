@@ -210,6 +210,12 @@ TEST_CASE("a session that ends with its creator lives as long as that connection
         agent.let_go();
         CHECK(agent.ends_within(Milliseconds(3000)));
     }
+    SUBCASE("unless its creator lets it live on: then it idles as any other") {
+        LiveAgent agent(std::move(options));
+        agent.keep();
+        CHECK(agent.shell("echo alive") == "alive");
+        CHECK(agent.ends_within(Milliseconds(3000)));
+    }
     SUBCASE("over a bridge") {
         SessionSetup setup = options.setup;
         options.handshake = false;

@@ -24,6 +24,7 @@ constexpr std::array k_table{
     Row{ErrorCode::io_error, "io_error", 1, false},
     Row{ErrorCode::protocol_error, "protocol_error", 1, false},
     Row{ErrorCode::cleanup_failed, "cleanup_failed", 1, true},
+    Row{ErrorCode::export_failed, "export_failed", 1, false},
     Row{ErrorCode::aborted, "aborted", 1, false},
     Row{ErrorCode::usage, "usage", 2, false},
     Row{ErrorCode::manifest_invalid, "manifest_invalid", 2, false},

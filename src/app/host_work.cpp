@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/host_work.hpp"
+
+#include "util/ending_signals.hpp"
+#include "util/error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace sandbox::app {
+namespace {
+
+constexpr Milliseconds k_grace{5000};
+
+std::vector<std::string> merged_environment(const std::vector<std::string>& additions) {
+    std::vector<std::string> list = additions;
+    const auto name_of = [](std::string_view variable) { return variable.substr(0, variable.find('=')); };
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        const bool is_replaced = std::ranges::any_of(additions, [&](const std::string& one) { return name_of(one) == name_of(*variable); });
+        if (!is_replaced) list.emplace_back(*variable);
+    }
+    return list;
+}
+
+bool is_ignored(int signal) {
+    struct sigaction action {};
+    return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+// By descriptor: a parent-death signal would come when the thread ends that started this process, and others may live on.
+Fd watch_parent() {
+    if (is_ignored(SIGHUP)) return {};
+    const pid_t parent = ::getppid();
+    if (parent <= 1) return {};
+    Fd file(static_cast<int>(::syscall(SYS_pidfd_open, parent, 0)));
+    // It may have gone in between, and its pid been given to another process.
+    if (file && ::getppid() != parent) file.reset();
+    return file;
+}
+
+class HostWork {
+  public:
+    explicit HostWork(const HostCommand& command)
+        : m_parent(watch_parent()), m_child({.argv = command.argv,
+                                             .env = merged_environment(command.environment),
+                                             .group = ProcessGroup::shared,
+                                             .parent_death_signal = SIGTERM}),
+          m_session(command.session_fd) {
+        const sigset_t ending = ending_signals();
+        m_signals.reset(::signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
+        if (!m_signals) throw errno_error("cannot watch for signals");
+    }
+
+    ExitStatus run() {
+        while (!has_ended()) {
+        }
+        const ExitStatus status = m_child.wait();
+        if (m_signal != 0 && (status.success() || status.signal != 0)) throw interrupted_by(m_signal);
+        return status;
+    }
+
+  private:
+    bool has_ended() {
+        std::array<pollfd, 4> set{pollfd{m_child.pidfd(), POLLIN, 0}, pollfd{m_signals.get(), POLLIN, 0}, pollfd{m_parent.get(), POLLIN, 0},
+                                  pollfd{m_session, POLLIN, 0}};
+        const int timeout = m_kill_at == 0 ? -1 : static_cast<int>(std::max<std::int64_t>(m_kill_at - boot_now_ms(), 0));
+        if (::poll(set.data(), set.size(), timeout) < 0 && errno != EINTR) throw errno_error("poll");
+        if (set[0].revents != 0) return true;
+        if (set[1].revents != 0) pass_signals();
+        if (set[2].revents != 0) lose_parent();
+        if (set[3].revents != 0) {
+            std::fputs("sandbox: the session has ended before its command\n", stderr);
+            m_session = -1;
+        }
+        if (m_kill_at != 0 && boot_now_ms() >= m_kill_at) {
+            m_child.kill(SIGKILL);
+            m_kill_at = 0;
+        }
+        return false;
+    }
+
+    void pass_signals() {
+        signalfd_siginfo info{};
+        while (::read(m_signals.get(), &info, sizeof info) == sizeof info) {
+            const int number = static_cast<int>(info.ssi_signo);
+            if (m_signal != 0) {
+                m_child.kill(SIGKILL);
+            } else {
+                m_signal = number;
+                // A key of the terminal reaches all of its foreground, the command included.
+                if (info.ssi_code != SI_KERNEL) m_child.kill(number);
+            }
+        }
+    }
+
+    void lose_parent() {
+        m_parent.reset();
+        m_signal = SIGHUP;
+        m_child.kill(SIGTERM);
+        m_kill_at = boot_now_ms() + k_grace.count();
+    }
+
+    Fd m_parent;
+    Child m_child;
+    Fd m_signals;
+    int m_session;
+    int m_signal = 0; // the first that asked for the end
+    std::int64_t m_kill_at = 0;
+};
+
+} // namespace
+
+ExitStatus run_host_command(const HostCommand& command) { return HostWork(command).run(); }
+
+} // namespace sandbox::app
