@@ -94,7 +94,8 @@ ExecResult exec_as_user(Context& context, const ExecTarget& target, const ExecRe
     try {
         return channel::exec_over(std::move(started.stream), request, io);
     } catch (const Error& error) {
-        if (error.code() != ErrorCode::session_unreachable) throw;
+        // Where it cannot start the supervisor, the engine says so in the stream, which then has no frames.
+        if (error.code() != ErrorCode::session_unreachable && error.code() != ErrorCode::protocol_error) throw;
         pollfd ended{hold.fd(), POLLIN, 0};
         const bool has_ended = ::poll(&ended, 1, 0) > 0;
         if (!has_ended) {

@@ -14,7 +14,6 @@ struct Guess {
 
 // What docker, kubectl, git and npm call it, and what it is here. A verb of two words is one of a group.
 constexpr std::array k_verbs{
-    Guess{"", "run", "S=$(sandbox create --image IMAGE), then sandbox exec $S COMMAND, then sandbox destroy $S"},
     Guess{"", "start", "sandbox create makes a session that runs; one that has ended is not started again"},
     Guess{"", "stop", "sandbox destroy ends a session; a persistent workspace stays"},
     Guess{"", "restart", "sandbox destroy, then sandbox create: a persistent workspace keeps the files"},
@@ -46,14 +45,13 @@ constexpr std::array k_verbs{
     Guess{"", "log", "sandbox events tells what happened"},
     Guess{"", "history", "sandbox events tells what happened"},
     Guess{"", "wait", "sandbox exec waits for its command"},
-    Guess{"", "attach", "sandbox exec -it SESSION sh"},
-    Guess{"", "shell", "sandbox exec -it SESSION sh"},
-    Guess{"", "sh", "sandbox exec -it SESSION sh"},
-    Guess{"", "bash", "sandbox exec -it SESSION bash"},
-    Guess{"", "ssh", "sandbox exec -it SESSION sh"},
-    Guess{"", "enter", "sandbox exec -it SESSION sh"},
-    Guess{"", "connect", "sandbox exec -it SESSION sh"},
-    Guess{"", "open", "sandbox exec -it SESSION sh; sandbox inspect SESSION shows its ports and the host's"},
+    Guess{"", "attach", "sandbox shell SESSION"},
+    Guess{"", "sh", "sandbox shell SESSION"},
+    Guess{"", "bash", "sandbox shell SESSION"},
+    Guess{"", "ssh", "sandbox shell SESSION"},
+    Guess{"", "enter", "sandbox shell SESSION"},
+    Guess{"", "connect", "sandbox shell SESSION"},
+    Guess{"", "open", "sandbox shell SESSION opens a shell; sandbox inspect SESSION shows its ports and the host's"},
     Guess{"", "port", "sandbox inspect SESSION shows its ports and the host's"},
     Guess{"", "ports", "sandbox inspect SESSION shows its ports and the host's"},
     Guess{"", "port-forward", "sandbox create --network bridge --publish PORT; sandbox inspect SESSION shows the host's port"},
@@ -118,8 +116,8 @@ constexpr std::array k_verbs{
 constexpr std::string_view k_no_mounts = "host directories are never mounted: bring files in with `files:` in the manifest or sandbox cp";
 constexpr std::string_view k_returns = "create always returns at once, and what runs is started by sandbox exec";
 constexpr std::string_view k_terminal = "create starts nothing: sandbox exec -it SESSION sh";
+constexpr std::string_view k_foreground = "run waits for its command; sandbox create, then sandbox proc start, runs one in the background";
 constexpr std::string_view k_background = "a background command: end it with & in sh -c; it lives as long as the session";
-constexpr std::string_view k_its_user = "commands run as the session's user; set `user:` in the manifest";
 constexpr std::string_view k_whole = "directories are copied whole anyway: leave it out";
 constexpr std::string_view k_kept = "modes and times are kept anyway; owners become the session's user";
 constexpr std::string_view k_gone_whole = "destroy asks nothing and takes all of a session: leave -rf out, or write -f";
@@ -137,6 +135,8 @@ constexpr std::array k_options{
     Guess{"destroy", "-fr", k_gone_whole},
     Guess{"destroy", "-fv", "-f"},
     Guess{"destroy", "-t", "sandbox destroy waits for nothing that runs"},
+    Guess{"run", "-d", k_foreground},
+    Guess{"run", "--detach", k_foreground},
     Guess{"create", "-v", k_no_mounts},
     Guess{"", "-v", "--verbose says more; sandbox --version tells the version"},
     Guess{"", "--volume", k_no_mounts},
@@ -182,9 +182,6 @@ constexpr std::array k_options{
     Guess{"create", "--dir", "files in the manifest, or sandbox cp DIR SESSION:"},
     Guess{"exec", "-d", k_background},
     Guess{"exec", "--detach", k_background},
-    Guess{"exec", "-u", k_its_user},
-    Guess{"exec", "--user", k_its_user},
-    Guess{"exec", "--privileged", k_its_user},
     Guess{"exec", "-c", "sandbox exec SESSION -- sh -c '...'"},
     Guess{"cp", "-a", k_kept},
     Guess{"cp", "--archive", k_kept},
@@ -238,10 +235,13 @@ constexpr std::array k_arguments{
     Guess{"gc", "", "sandbox destroy SESSION ends one session"},
 };
 
+// What holds for create's options holds for those of run and with, which make a session as well.
+bool makes_session(std::string_view command) { return command == "run" || command == "with"; }
+
 template <typename Table>
 std::optional<std::string> look_up(const Table& table, std::string_view command, std::string_view word) {
     for (const Guess& guess : table) {
-        if ((guess.command.empty() || guess.command == command) && (guess.word.empty() || guess.word == word)) {
+        if ((guess.command.empty() || guess.command == command || (guess.command == "create" && makes_session(command))) && (guess.word.empty() || guess.word == word)) {
             return std::string(guess.hint);
         }
     }

@@ -159,10 +159,10 @@ std::string example_text(const ManifestKey& key) {
 }
 
 std::vector<domain::EffectiveValue> values_below(const Invocation& call, std::string_view path) {
-    if (!call.has("file")) return {};
+    if (!call.has("manifest")) return {};
     domain::ManifestBuilder builder;
     for (const auto& directory : call.values("allow-path")) builder.allow_path(directory);
-    for (const auto& file : call.values("file")) add_manifest(builder, file);
+    for (const auto& file : call.values("manifest")) add_manifest(builder, file);
     std::vector<domain::EffectiveValue> values;
     for (auto& value : builder.values()) {
         if (value.path == path || value.path.starts_with(std::string(path) + ".")) values.push_back(std::move(value));
@@ -287,7 +287,7 @@ const Command k_manifest_explain{
     .max_arguments = 1,
     .positionals = {{"KEY", Completer::manifest_path}},
     .options = [] {
-        return std::vector<Option>{{"file", 'f', "MANIFEST", "show the value that this manifest gives, too", true}, k_allow_path};
+        return std::vector<Option>{{"manifest", 'f', "MANIFEST", "show the value that this manifest gives, too", true}, k_allow_path};
     },
     .examples = [] { return std::vector<std::string_view>{"sandbox manifest explain limits.memory", "sandbox manifest explain -f ticket.yaml lifecycle"}; },
     .details = "KEY is a path such as limits.memory or files.NAME.fromDir; a section lists what is below it, and no KEY lists all.",

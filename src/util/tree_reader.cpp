@@ -269,6 +269,7 @@ TreeSource open_tree_source(const PathBase& base, const std::string& path, bool 
     const int no_follow = follow_link ? 0 : O_NOFOLLOW;
     const Fd found = base.open(path, O_PATH | (must_be_directory(path) ? O_DIRECTORY : no_follow));
     struct stat info {};
+    if (!found && errno == ENOTDIR && means_contents(path)) throw Error(ErrorCode::conflict, quoted(path) + " means the contents of a directory, and that is none");
     if (!found || ::fstat(found.get(), &info) != 0) throw path_error("cannot open", path);
     if (S_ISLNK(info.st_mode)) {
         source.type = TreeType::symlink;

@@ -14,7 +14,10 @@ from runner import ROOT, wait_until
 # A case for each command: what is typed, and one value that must be offered.
 CASES = {
     "create": (["create", "--netw"], "--network"),
+    "run": (["run", "--on-failure", "ke"], "keep"),
+    "with": (["with", "--exp"], "--export"),
     "exec": (["exec", "we"], "web"),
+    "shell": (["shell", "we"], "web"),
     "ps": (["ps", "-l", "app"], "app="),
     "inspect": (["inspect", ""], "web"),
     "destroy": (["rm", "we"], "web"),
@@ -184,7 +187,10 @@ LINES = [
     ("sandbox cp tick", ["sandbox", "cp", "ticket one.txt"]),
     ("sandbox cp 'ticket one.txt' web:outp", ["sandbox", "cp", "ticket one.txt", "web:output/"]),
     ("sandbox create -f manif", ["sandbox", "create", "-f", "manifests/"]),
-    ("sandbox create --file=manifests/ba", ["sandbox", "create", "--file=manifests/base.yaml"]),
+    ("sandbox create --manifest=manifests/ba", ["sandbox", "create", "--manifest=manifests/base.yaml"]),
+    ("sandbox run --export out=res -f manif", ["sandbox", "run", "--export", "out=res", "-f", "manifests/"]),
+    ("sandbox with --on-failure ke", ["sandbox", "with", "--on-failure", "keep"]),
+    ("sandbox shell we", ["sandbox", "shell", "web"]),
 ]
 
 

@@ -160,7 +160,7 @@ def test_json_fields_are_those_that_are_printed(sb, base):
     done = sb.json("exec", "web", "sh", "-c", "echo out; printf '\\377' >&2")
     printed, known = check("exec", done)
     values = {"utf-8", "exited", "signaled", "aborted", "expired"}
-    assert known - values - printed <= {"timed_out", "start_failed", "limits.maxOutput", "code", "message", "hint", "retryable", "oom"}
+    assert known - values - printed <= {"timed_out", "start_failed", "detached", "limits.maxOutput", "code", "message", "hint", "retryable", "oom"}
     assert {"text", "base64"} <= printed
     ps, ps_known = check("ps", sb.json("ps"))
     assert {"idleLeftMs", "stateKnown", "workspace.mode", "operations"} <= ps

@@ -71,10 +71,10 @@ TEST_CASE("manifest keys, and their values") {
 }
 
 TEST_CASE("the shell completes host files, behind what is there of the word") {
-    const auto file = complete({"create", "--file=ma"});
+    const auto file = complete({"create", "--manifest=ma"});
     CHECK(file.files == Completion::Files::all);
-    CHECK(file.before == "--file=");
-    CHECK(completion_text(file) == ":files\t--file=\n");
+    CHECK(file.before == "--manifest=");
+    CHECK(completion_text(file) == ":files\t--manifest=\n");
     CHECK(complete({"create", "-f", "ma"}).files == Completion::Files::all);
     CHECK(complete({"--state-dir", ""}).files == Completion::Files::directories);
     CHECK(complete({"image", "import", ""}).files == Completion::Files::all);
