@@ -141,6 +141,27 @@ TEST_CASE("children start with default signals, nothing blocked, no descriptor b
     CHECK(agent.shell("cat; echo end") == "end");
 }
 
+TEST_CASE("the keys to detach leave a command to itself, and only they do") {
+    const LiveAgent agent;
+    ExecRequest request = shell_request("cat >seen; echo ended >>seen");
+    request.stdin_open = true;
+    ExecIo io;
+    io.take_signals = false;
+    io.detach_keys = "\x10\x11";
+    Pipe pipe = make_pipe();
+    io.stdin_fd = pipe.read.get();
+    SUBCASE("all of them in a row: the first ones have been passed on, and nothing after them") {
+        write_all(pipe.write.get(), "a\x10z\x11" "b\x10\x11" "c");
+        CHECK(exec(agent.link(), request, io).outcome == Outcome::detached);
+        CHECK(agent.shell("while ! grep -q ended seen; do sleep 0.01; done; od -An -c seen | tr -d ' '") == "a020z021b020ended\\n");
+    }
+    SUBCASE("others") {
+        write_all(pipe.write.get(), "\x11\x10");
+        pipe.write.reset();
+        CHECK(exec(agent.link(), request, io).outcome == Outcome::exited);
+    }
+}
+
 TEST_CASE("B1: exec ends with its leader while a background child holds the pipe and lives on") {
     const LiveAgent agent;
     const std::int64_t start = boot_now_ms();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/parse.hpp"
 
+#include "cli/attached_exec.hpp"
 #include "cli/help.hpp"
 #include "cli/manifest_options.hpp"
 #include "util/error.hpp"
@@ -29,6 +30,25 @@ std::string hint_of(const Words& line) {
 }
 
 } // namespace
+
+TEST_CASE("a command that has no session before it begins with the first argument") {
+    CHECK(parse_line({"run", "--image", "i", "ls", "-l"}).arguments == Words{"ls", "-l"});
+    CHECK(parse_line({"run", "--image", "i", "--", "-x", "--", "y"}).arguments == Words{"-x", "--", "y"});
+    CHECK(parse_line({"run", "git", "--", "f", ""}).arguments == Words{"git", "--", "f", ""});
+    CHECK(parse_line({"run", "true", "--json"}).json == false);
+    CHECK(parse_line({"run", "--image", "i", "--json", "true"}).json == true);
+    CHECK(find_verb({"run", "--image", "i", "--json", "--wrong", "true"}).json == true);
+    CHECK_THROWS_AS(parse_line({"run", "--image", "i"}), Error);
+    CHECK(hint_of({"with", "--imgae", "i", "true"}).find("--image") != std::string::npos);
+}
+
+TEST_CASE("the keys to detach") {
+    CHECK(parse_detach_keys("ctrl-p,ctrl-q") == "\x10\x11");
+    CHECK(parse_detach_keys("ctrl-],x") == "\x1dx");
+    CHECK(parse_detach_keys("ctrl-@") == std::string(1, '\0'));
+    CHECK(parse_detach_keys("none").empty());
+    for (const char* wrong : {"ctrl-", "ctrl-pp", "p,,q", "ctrl-p,", "shift-p", "ctrl-1"}) CHECK_THROWS_AS(parse_detach_keys(wrong), Error);
+}
 
 TEST_CASE("what follows the session belongs to the command") {
     CHECK(parse_line({"exec", "S", "ls", "-l"}).arguments == Words{"S", "ls", "-l"});
