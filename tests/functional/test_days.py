@@ -47,6 +47,14 @@ def test_readme_script_runs_twice(sb, engine, work):
         assert sb.sessions() == [] and leftovers(engine, sb.instance) == []
 
 
+def test_readme_run_and_with(sb, engine, work):
+    (block,) = [text for text in readme_blocks("sh") if text.startswith("sandbox run -f examples")]
+    done = subprocess.run(["bash", "-e", "-c", block], env=tools(sb), cwd=work, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done
+    assert (work / "report.md").exists()
+    assert leftovers(engine, sb.instance) == []
+
+
 def test_readme_script_when_the_work_fails(sb, engine, work):
     """The report still comes out, the status is the work's own, and nothing stays."""
     script = (ROOT / "examples/lifecycle.sh").read_text().replace("./work.sh", "sh -c './work.sh; exit 9'")
@@ -106,6 +114,22 @@ def test_day_1_ci_job_that_is_cancelled(sb, engine, tmp_path):
     assert leftovers(engine, sb.instance) == []
 
 
+def test_day_1_the_same_as_one_run(sb, engine, tmp_path):
+    """A manifest in a folder of its own, results that come out of a failed run, a second job of the same runner."""
+    (tmp_path / "ci").mkdir()
+    (tmp_path / "ci/sandbox.yaml").write_text(f"version: 1\nimage: {BASE}\nfiles: {{src: {{fromDir: .., exclude: [junit]}}}}\n")
+    (tmp_path / "build.gradle").touch()
+    steps = "mkdir -p build/test-results; ls src >build/test-results/list.xml; exit 1"
+    line = ["run", "-f", "ci/sandbox.yaml", "--export", "build/test-results=./junit", "--export", "build/coverage=./coverage"]
+    assert "--allow-path" in sb.fails(125, *line, "--", "sh", "-c", steps, cwd=tmp_path).errors
+    for _ in range(2):
+        done = sb.run(*line, "--allow-path", ".", "--", "sh", "-c", steps, cwd=tmp_path, status=1)
+        assert "cannot export build/coverage" in done.errors
+        assert (tmp_path / "junit/list.xml").read_text() == "build.gradle\nci\n"
+    sb.run(*line, "--allow-path", ".", "--set", "export.optional=[build/coverage]", "--", "sh", "-c", steps.replace("1", "0"), cwd=tmp_path)
+    assert leftovers(engine, sb.instance) == []
+
+
 def test_day_4_two_in_the_morning(sb):
     """Somebody else's session: every answer says where to look next."""
     sb.run("--owner", "acme", "create", "--image", BASE, "--name", "job-981")
@@ -119,6 +143,8 @@ def test_day_4_two_in_the_morning(sb):
 
 def test_day_6_first_five_minutes(sb):
     """First guesses work, or the hint has the right command."""
+    assert f"--image {BASE} -- uname -s" in sb.fails(125, "run", BASE, "uname", "-s").errors
+    assert sb.run("run", "--rm", "--image", BASE, "--", "uname", "-s").text == "Linux\n"
     assert "hint: " in sb.fails(2, "create", "web").errors
     assert "image" in sb.fails(2, "create", "--name", "web").errors
     sb.create("--name", "web", "--memory", "512m")

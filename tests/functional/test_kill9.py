@@ -36,9 +36,12 @@ class Campaign:
 
     def round(self):
         """One random verb of a session's life dies; everything before it ran to its end."""
-        victim = self._random.choice(["create", "create", "exec", "cp-in", "cp-out", "destroy", "destroy", "gc", "workspace"])
+        victim = self._random.choice(["create", "create", "exec", "cp-in", "cp-out", "destroy", "destroy", "gc", "workspace", "run", "with"])
         if victim == "create":
             self.kill("create", "--image", BASE, within=0.5)
+            return victim
+        if victim in ("run", "with"):
+            self.kill(victim, "--image", BASE, "--export", f"f={self._out}/f", "--", "sh", "-c", "echo x >f; sleep 0.2", within=0.8)
             return victim
         if victim == "workspace":
             self.kill("create", "--image", BASE, "--set", "workspace={mode: persistent, id: w" + str(self._random.randrange(3))
