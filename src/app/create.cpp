@@ -9,6 +9,7 @@
 #include "app/interrupt.hpp"
 #include "app/manifest_recovery.hpp"
 #include "app/network.hpp"
+#include "app/presence.hpp"
 #include "app/reuse.hpp"
 #include "app/sessions.hpp"
 #include "app/teardown.hpp"
@@ -75,6 +76,7 @@ class Creation {
     std::optional<channel::HelloListener> m_listener;
     channel::SessionSetup m_setup;
     channel::Hello m_hello;
+    std::shared_ptr<FileLock> m_presence;
     std::string m_seccomp;
     std::vector<std::string> m_notes;
     GitClones m_clones;
@@ -290,6 +292,7 @@ void Creation::hand_over_workspace() {
 
 void Creation::make() {
     keep_manifest(m_store.session_directory(m_row.id), m_row.manifest_json);
+    if (m_options.ends_with_creator) m_presence = std::make_shared<FileLock>(lock_presence(m_store, m_row.id));
     make_workspace();
     make_container();
     greet();
@@ -334,7 +337,7 @@ CreatedSession Creation::run() {
     if (!m_options.is_trial) {
         record(m_context, state::EventKind::created, m_row, {{"image", m_row.image}, {"expiresAt", format_rfc3339(m_row.expires_ms)}});
     }
-    return {m_row, m_notes, false, m_hello.creator};
+    return {m_row, m_notes, false, m_hello.creator, m_presence};
 }
 
 } // namespace

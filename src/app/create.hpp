@@ -10,6 +10,7 @@
 #include "app/seeding.hpp"
 #include "app/workspaces.hpp"
 #include "domain/manifest.hpp"
+#include "util/fs.hpp"
 
 #include <memory>
 #include <string>
@@ -33,7 +34,9 @@ struct CreatedSession {
     state::SessionRow row;
     std::vector<std::string> notes; // what a person should know: limits the engine cannot enforce, a HOME that moved
     bool reused = false; // it was there before this call
-    std::shared_ptr<Stream> creator{}; // of one that ends with its creator (channel::Hello)
+    // Of one that ends with its creator: the connection that the agent watches, and the lock that tells others whether somebody does.
+    std::shared_ptr<Stream> creator{};
+    std::shared_ptr<FileLock> presence{};
 };
 
 // Throws Error; nothing is left then but what an unreachable engine kept, which the row remembers for gc.

@@ -43,6 +43,7 @@ void DisposableSession::end() {
 void DisposableSession::keep() {
     if (m_is_over) return;
     m_is_over = true;
+    m_made.presence->remove_file();
     m_made.creator->write("k");
     m_made.creator.reset();
 }

@@ -2,6 +2,7 @@
 #include "app/teardown.hpp"
 
 #include "app/events.hpp"
+#include "app/presence.hpp"
 #include "app/sessions.hpp"
 #include "app/workspaces.hpp"
 #include "domain/labels.hpp"
@@ -145,24 +146,39 @@ Cleared clear_if_ended(Context& context, const state::SessionRow& seen, std::str
     return tear_down(context, row, ending).empty() ? Cleared::yes : Cleared::no;
 }
 
+namespace {
+
+// Why a session is over whatever its container says; absent while it is not. Looked at under the lock: an extend or a destroy may have come first.
+std::optional<Ending> overdue_ending(const state::Store& store, const state::SessionRow& row) {
+    if (row.expires_ms <= wall_now_ms()) return Ending{state::SessionState::expired, "ttl"};
+    if (is_abandoned(store, row.id)) return Ending{state::SessionState::destroyed, "the sandbox that it was made for was killed"};
+    return std::nullopt;
+}
+
+} // namespace
+
 void take_overdue(Context& context) {
     state::Store& store = context.store();
     if (!store.is_on_its_machine()) return;
+    std::vector<std::string> ids = abandoned_sessions(store);
+    if (ids.size() > k_overdue_seen) ids.resize(k_overdue_seen);
+    for (const auto& seen : store.overdue(wall_now_ms(), k_overdue_seen)) ids.push_back(seen.id);
     std::set<std::string> silent; // engines that did not answer
     std::size_t taken = 0;
     const std::int64_t until = boot_now_ms() + k_overdue_budget_ms;
-    for (const auto& seen : store.overdue(wall_now_ms(), k_overdue_seen)) {
+    for (const auto& id : ids) {
         if (taken == k_overdue_at_once || boot_now_ms() > until) return;
-        if (silent.contains(seen.endpoint)) continue;
+        std::string endpoint;
         try {
-            const auto held = store.try_lock_open(seen.id);
-            // Looked at again under the lock: an extend or a destroy may have come first.
-            if (!held || held->row.expires_ms > wall_now_ms() || has_failed(held->row)) continue;
-            if (tear_down(context, held->row, {state::SessionState::expired, "ttl"}).empty()) ++taken;
+            const auto held = store.try_lock_open(id);
+            if (!held || has_failed(held->row) || silent.contains(held->row.endpoint)) continue;
+            const auto ending = overdue_ending(store, held->row);
+            endpoint = held->row.endpoint;
+            if (ending && tear_down(context, held->row, *ending).empty()) ++taken;
         } catch (const Error& error) {
             if (error.signal() != 0) throw;
             // What stands in one session's way is not in the others'.
-            if (error.code() == ErrorCode::engine_unreachable) silent.insert(seen.endpoint);
+            if (error.code() == ErrorCode::engine_unreachable) silent.insert(endpoint);
         }
     }
 }

@@ -48,7 +48,7 @@ enum class Cleared {
 // The workspace that the new one wants, if any, stays with all that is in it.
 Cleared clear_if_ended(Context& context, const state::SessionRow& row, std::string_view wanted_workspace);
 
-// Ends a bounded number of sessions past their TTL; what create, destroy and gc take along (law 9). Failures are left
+// Ends a bounded number of sessions past their TTL, or whose `run` was killed; what create, destroy and gc take along (law 9). Failures are left
 // for gc to report.
 void take_overdue(Context& context);
 
