@@ -5,8 +5,6 @@
 #pragma once
 
 #include "app/lifecycle.hpp"
-#include "app/stats.hpp"
-#include "app/waiting.hpp"
 #include "cli/command.hpp"
 
 #include <string>
@@ -20,12 +18,5 @@ app::SessionSelection selection_of(const Invocation& call, std::vector<std::stri
 // Notes and errors on stderr, the document on stdout with --json. Returns the exit status: that of the first error.
 int print_changes(Invocation& call, const app::LifecycleReport& report);
 int print_failures(const std::vector<app::SessionFailure>& failures);
-
-std::string changes_document(const app::LifecycleReport& report);
-// One line each.
-std::string ended_line(const app::EndedSession& ended);
-std::string not_ended_line(const state::SessionRow& row, const Error& error);
-std::string usage_line(const app::Usage& usage);
-std::string usages_document(const std::vector<app::Usage>& usages, const std::vector<app::SessionFailure>& failures);
 
 } // namespace sandbox::cli

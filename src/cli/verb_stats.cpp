@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/stats.hpp"
 #include "cli/human_size.hpp"
+#include "cli/lifecycle_documents.hpp"
 #include "cli/lifecycle_output.hpp"
 #include "cli/lifecycle_verbs.hpp"
 #include "cli/options.hpp"

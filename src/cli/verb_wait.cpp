@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/waiting.hpp"
+#include "cli/lifecycle_documents.hpp"
 #include "cli/lifecycle_output.hpp"
 #include "cli/lifecycle_verbs.hpp"
 #include "cli/options.hpp"
