@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t k_max_pending = 32; // for each origin
 constexpr std::int64_t k_open_deadline_ms = 5000;
+constexpr std::int64_t k_frozen_ms = 1000; // an agent that runs is never this late
 
 // What engines send to stop a container, whatever STOPSIGNAL its image has.
 bool is_stop_signal(std::uint32_t number) {
@@ -113,7 +114,7 @@ std::int64_t Init::next_event() const {
     };
     if (!m_is_set_up) consider(m_handshake_until);
     for (const Pending& pending : m_pending) consider(pending.deadline);
-    if (const auto due = m_deadlines.next(!m_pending.empty(), k_open_deadline_ms)) consider(*due);
+    if (const auto due = m_deadlines.next(!m_pending.empty(), k_open_deadline_ms)) consider(std::max(*due, m_thaw_until));
     return next;
 }
 
@@ -152,14 +153,25 @@ void Init::drop_overdue(std::int64_t now) {
 bool Init::is_time_up() {
     const std::int64_t now = boot_now_ms();
     if (!m_is_set_up) return now >= m_handshake_until;
-    const auto is_due = [&] {
-        const auto due = m_deadlines.next(!m_pending.empty(), k_open_deadline_ms);
-        return due && *due <= now;
+    const auto due = [&] {
+        const auto next = m_deadlines.next(!m_pending.empty(), k_open_deadline_ms);
+        return next && *next <= now ? next : std::nullopt;
     };
-    if (!is_due()) return false;
+    if (!due()) return false;
     // Who came while this was being decided is served first.
     accept_all();
-    return is_due();
+    const auto still = due();
+    return still && !waits_after_thaw(*still, now);
+}
+
+// A deadline that fell due while the engine held the container frozen: it may have been moved meanwhile, which could be told to nobody, and
+// its idle time was nobody's to use. Once only until deadlines are told: what starves the agent from inside gains nothing more.
+bool Init::waits_after_thaw(std::int64_t due, std::int64_t now) {
+    if (!m_was_thawed && now - due > k_frozen_ms) {
+        m_was_thawed = true;
+        m_thaw_until = now + m_options.thaw_ms;
+    }
+    return now < m_thaw_until;
 }
 
 } // namespace sandbox::agent

@@ -25,6 +25,7 @@ struct InitOptions {
     std::string channel = "/.sandbox/channel";
     std::string bridge = std::string(k_bridge_name);
     std::int64_t handshake_ms = 30'000; // without a set-up by then there is no session
+    std::int64_t thaw_ms = 10'000;      // what whoever thaws a session has to move its end
 };
 
 class Init {
@@ -57,6 +58,7 @@ class Init {
     void accept_from(const Fd& listener, Origin origin);
     void drop_overdue(std::int64_t now);
     bool is_time_up();
+    bool waits_after_thaw(std::int64_t due, std::int64_t now);
 
     // init_setup.cpp
     void connect_hello();
@@ -111,6 +113,8 @@ class Init {
     std::string m_home;
     std::int64_t m_handshake_until = 0;
     std::int64_t m_armed = -1;
+    std::int64_t m_thaw_until = 0;
+    bool m_was_thawed = false; // since the deadlines were last told
     std::list<Pending> m_pending;
     std::list<Worker> m_workers;
 };

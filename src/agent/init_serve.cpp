@@ -89,9 +89,13 @@ bool Init::take_deadline(Pending& pending, const DeadlineMessage& message) {
         pending.send(failure("denied", "the agent does not know this client"));
         return false;
     }
-    if (message.ttl_boot_ms >= 0) m_deadlines.set_ttl(message.ttl_boot_ms);
+    // One in the past is due now, and not since then: that would look like a deadline missed in a frozen container.
+    const std::int64_t now = boot_now_ms();
+    if (message.ttl_boot_ms >= 0) m_deadlines.set_ttl(message.ttl_boot_ms == 0 ? 0 : std::max(message.ttl_boot_ms, now));
     if (message.idle_timeout_ms >= 0) m_deadlines.set_idle_timeout(message.idle_timeout_ms);
-    m_deadlines.touch(boot_now_ms());
+    m_deadlines.touch(now);
+    m_was_thawed = false;
+    m_thaw_until = 0;
     pending.send(Writer(FrameType::done).finish());
     return false;
 }

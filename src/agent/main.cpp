@@ -38,6 +38,7 @@ InitOptions parse_options(const std::vector<std::string_view>& arguments) {
         if (arguments[i] == "--channel") options.channel = arguments[i + 1];
         if (arguments[i] == "--bridge") options.bridge = arguments[i + 1];
         if (arguments[i] == "--handshake-ms") options.handshake_ms = std::atoll(arguments[i + 1].data());
+        if (arguments[i] == "--thaw-ms") options.thaw_ms = std::atoll(arguments[i + 1].data());
     }
     return options;
 }

@@ -5,6 +5,7 @@
 #include "app/baseline.hpp"
 #include "app/container_spec.hpp"
 #include "app/events.hpp"
+#include "app/greeting.hpp"
 #include "app/helper_container.hpp"
 #include "app/interrupt.hpp"
 #include "app/manifest_recovery.hpp"
@@ -16,12 +17,10 @@
 #include "app/workspaces.hpp"
 #include "domain/labels.hpp"
 #include "domain/names.hpp"
-#include "util/random.hpp"
 #include "util/text.hpp"
 #include "util/time.hpp"
 
 #include <algorithm>
-#include <fcntl.h>
 #include <iterator>
 
 namespace sandbox::app {
@@ -29,10 +28,8 @@ namespace {
 
 using domain::Manifest;
 
-constexpr Milliseconds k_hello_wait{1000}; // after this the bridge is tried
 constexpr Milliseconds k_ending_wait{15000}; // for another command that ends the holder of a name or a lease
 constexpr Milliseconds k_ending_poll{20};
-constexpr std::size_t k_secret_size = 32;
 
 // One creation: the parts that its steps share.
 class Creation {
@@ -58,7 +55,6 @@ class Creation {
     void note_limits(std::vector<std::string> warnings);
     bool uses_socket() const;
     void greet();
-    void require_running();
     void hand_over_workspace();
     void undo() noexcept;
 
@@ -227,37 +223,14 @@ void Creation::note_limits(std::vector<std::string> warnings) {
     std::ranges::transform(warnings, std::back_inserter(m_notes), [](const std::string& warning) { return printable(warning); });
 }
 
-void Creation::require_running() {
-    const auto container = m_engine.inspect_container(m_row.container_id);
-    if (container && container->running) return;
-    Error error(ErrorCode::failed, "the container ended as soon as it was started");
-    if (container && !container->error.empty()) error.context(printable(container->error));
-    throw error.hint("its image and the agent may be of different architectures; sandbox version shows the agent's");
-}
-
-// The hand-shake: over the socket, or where no hello comes through an engine exec.
 void Creation::greet() {
     m_setup.workdir = m_manifest.workdir;
     m_setup.ttl_boot_ms = m_row.expires_boot_ms;
     m_setup.idle_timeout_ms = m_row.idle_timeout_ms;
-    m_setup.secret = random_bytes(k_secret_size);
     m_setup.ends_with_creator = m_options.ends_with_creator;
-    AtomicFile secret(AT_FDCWD, m_store.session_directory(m_row.id) + "/secret", 0600);
-    write_all(secret.fd(), m_setup.secret);
-    secret.publish();
-    if (m_listener) {
-        if (auto hello = m_listener->accept(m_setup, k_hello_wait)) {
-            m_hello = *hello;
-            return;
-        }
-        require_running();
-        if (m_options.channel == ChannelChoice::socket) {
-            throw Error(ErrorCode::session_unreachable, "the agent did not come to the session's socket")
-                .hint("leave --channel out: sandbox then goes through the engine");
-        }
-        m_row.channel = state::ChannelKind::bridge;
-    }
-    m_hello = channel::bridge_handshake(open_bridge(m_engine, m_row.container_id), m_setup);
+    Greeting greeting = greet_agent(m_context, m_engine, m_row, m_listener, m_setup, m_options.channel == ChannelChoice::socket);
+    m_hello = std::move(greeting.hello);
+    m_row.channel = greeting.channel;
 }
 
 // The volume's root belongs to root; a session that runs as somebody else gets it once, never recursively.

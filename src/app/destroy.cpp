@@ -1,38 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/destroy.hpp"
 
+#include "app/session_lock.hpp"
 #include "app/sessions.hpp"
 #include "app/teardown.hpp"
 #include "app/workers.hpp"
 #include "util/text.hpp"
-#include "util/time.hpp"
 
 #include <set>
-#include <thread>
 
 namespace sandbox::app {
 namespace {
 
-constexpr Milliseconds k_lock_wait{15000};
-constexpr Milliseconds k_lock_poll{20};
-
-// A create or another destroy holds the lock for a second or two; flock(2) has no time-out, so it is polled.
-FileLock lock_for_destroy(const state::Store& store, const state::SessionRow& row) {
-    const std::int64_t give_up = boot_now_ms() + k_lock_wait.count();
-    for (;;) {
-        if (auto lock = store.try_lock_session(row.id)) return std::move(*lock);
-        if (boot_now_ms() > give_up) {
-            throw Error(ErrorCode::busy, "session " + row.id + " is held by another sandbox command")
-                .hint("try again when it is done; a killed command frees the lock by itself");
-        }
-        std::this_thread::sleep_for(k_lock_poll);
-    }
-}
-
 DestroyedSession destroy_one(Context& context, const state::SessionRow& found) {
     if (state::is_closed(found.state)) return {found.id, found.name, true};
     state::Store& store = context.store();
-    const FileLock lock = lock_for_destroy(store, found);
+    const FileLock lock = lock_for_change(store, found);
     const auto row = store.find(found.id);
     if (!row || state::is_closed(row->state)) {
         store.forget_lock(found.id);

@@ -2,6 +2,7 @@
 // doctor --repair: the state is made this machine's, and rows that were lost come back from the engine's labels (law 2). It
 // deletes nothing.
 #include "app/agent_volume.hpp"
+#include "app/deadlines.hpp"
 #include "app/doctor_checks.hpp"
 #include "app/manifest_recovery.hpp"
 #include "app/sessions.hpp"
@@ -55,6 +56,7 @@ class Repairer {
     void adopt_machine();
     void rebuild();
     void rebuild_workspace(const engine::VolumeInfo& volume);
+    void ask_end(state::SessionRow& row, const engine::ContainerInfo& container) const;
     std::string lost_secret(const state::SessionRow& row) const;
     std::string insert(state::SessionRow& row);
     void rebuild_session(engine::Client& engine, const engine::ContainerInfo& listed);
@@ -177,6 +179,13 @@ state::SessionRow Repairer::row_from(const engine::ContainerInfo& container, dom
     return row;
 }
 
+// The label has the first end: one that was extended is known to its agent alone.
+void Repairer::ask_end(state::SessionRow& row, const engine::ContainerInfo& container) const {
+    if (!container.running || container.paused) return;
+    const auto end = end_by_agent(link_to(m_context, row));
+    if (end) set_end(row, Milliseconds(*end - wall_now_ms()));
+}
+
 // Through the engine, the agent answers to those alone who know the session's secret.
 std::string Repairer::lost_secret(const state::SessionRow& row) const {
     const bool is_needed = row.state == state::SessionState::running && row.channel == state::ChannelKind::bridge;
@@ -210,6 +219,7 @@ void Repairer::rebuild_session(engine::Client& engine, const engine::ContainerIn
         if (is_ours) {
             auto recovered = recover_manifest(m_store->session_directory(id), *container);
             auto row = row_from(*container, std::move(recovered.manifest));
+            ask_end(row, *container);
             loss = joined({std::move(recovered.loss), lost_secret(row), insert(row)});
         } else if (const auto row = m_store->find(id); !row || state::is_closed(row->state)) {
             m_store->forget_lock(id);

@@ -165,7 +165,7 @@ std::optional<Error> exec_error(const ExecResult& result, const ExecRequest& req
                                                                          : std::to_string(result.left_running) + " of its processes could not be ended"));
     case Outcome::expired:
         return Error(ErrorCode::timed_out, "the session expired while the command ran")
-            .hint("a longer lifecycle.ttl gives it more time");
+            .hint("a longer lifecycle.ttl, or sandbox extend in time, lets it live on");
     case Outcome::oom:
         return Error(ErrorCode::limit_exceeded, "the session ran out of memory and the kernel killed the command")
             .hint("limits.memory bounds it");

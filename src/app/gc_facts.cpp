@@ -2,9 +2,11 @@
 #include "app/gc_facts.hpp"
 
 #include "app/agent_volume.hpp"
+#include "app/deadlines.hpp"
 #include "app/sessions.hpp"
 #include "domain/labels.hpp"
 #include "domain/manifest.hpp"
+#include "domain/names.hpp"
 #include "util/error.hpp"
 #include "util/text.hpp"
 #include "util/time.hpp"
@@ -86,6 +88,8 @@ class Gatherer {
     void add_leftovers();
     bool is_open(const std::string& session) const;
     bool is_stopped_orphan(const engine::ContainerInfo& container) const;
+    bool is_lost_and_overdue(const GcObject& object, const engine::ContainerInfo& container) const;
+    std::int64_t end_of_lost(const EngineKey& key, const GcObject& object) const;
     bool is_kept(engine::Client& engine, const engine::ContainerInfo& listed);
 
     Context& m_context;
@@ -129,6 +133,22 @@ bool Gatherer::is_kept(engine::Client& engine, const engine::ContainerInfo& list
         m_warnings.push_back("container " + printable(listed.name) + " is left alone: " + error.message());
         return true;
     }
+}
+
+// Without a row only the agent knows whether the end was moved that the label tells.
+bool Gatherer::is_lost_and_overdue(const GcObject& object, const engine::ContainerInfo& container) const {
+    const bool may_answer = container.running && !container.paused && domain::is_session_id(object.session);
+    return may_answer && !object.row_open && object.role == domain::k_role_session && object.expires_ms > 0 && object.expires_ms <= m_facts.now_ms;
+}
+
+// Either way may be its. Where the session's directory is lost as well, nobody can ask.
+std::int64_t Gatherer::end_of_lost(const EngineKey& key, const GcObject& object) const {
+    const std::string directory = m_store.session_directory(object.session);
+    SessionRow row;
+    row.container_id = object.id;
+    auto end = end_by_agent(channel::socket_link(directory));
+    if (!end) end = end_by_agent(bridge_link(directory, row, [&]() -> engine::Client& { return m_context.engine_of(key.first, key.second); }));
+    return end.value_or(object.expires_ms);
 }
 
 // Every engine that a row names, and the current one, which may hold objects whose rows are gone.
@@ -210,6 +230,7 @@ void Gatherer::add_objects(const EngineKey& key, const Inventory& inventory) {
         auto object = object_of(GcObject::Kind::container, container.id, container.labels, container.created_at);
         object.running = container.running || container.paused;
         object.kept_stopped = inventory.kept_stopped.contains(container.id);
+        if (is_lost_and_overdue(object, container)) object.expires_ms = end_of_lost(key, object);
         m_facts.objects.push_back(std::move(object));
     }
     for (const auto& volume : inventory.volumes) {

@@ -2,6 +2,7 @@
 #include "app/sessions.hpp"
 
 #include "app/agent_volume.hpp"
+#include "app/past.hpp"
 #include "domain/labels.hpp"
 #include "domain/names.hpp"
 #include "util/text.hpp"
@@ -9,17 +10,25 @@
 namespace sandbox::app {
 namespace {
 
-std::string what_became_of(const state::SessionRow& row) {
-    const bool has_expired = row.state == state::SessionState::expired;
-    const std::int64_t ended_ms = has_expired ? expired_ms(row, row.closed_ms).value_or(row.closed_ms) : row.closed_ms;
-    std::string text = "session " + quoted(row.name.empty() ? row.id : row.name) +
-                       (has_expired ? " expired at " : " was destroyed at ") + format_rfc3339(ended_ms);
-    if (!row.reason.empty()) text += " (" + printable(row.reason) + ")";
-    return text;
-}
-
 std::string read_secret(const std::string& session_directory) {
     return read_file(session_directory + "/secret", 4096).value_or("");
+}
+
+// One whose container does not run any more, for whoever wanted to use it.
+Error ended_error(const state::SessionRow& row, const std::string& who, const engine::ContainerInfo* container) {
+    const bool has_expired = row.expires_ms > 0 && row.expires_ms <= wall_now_ms();
+    const bool was_stopped = container != nullptr && row.state == state::SessionState::stopped;
+    const bool is_kept = container != nullptr && is_kept_stopped(*container);
+    std::string text = has_expired   ? who + " expired at " + format_rfc3339(row.expires_ms) + (is_kept ? ", and is kept stopped" : "")
+                       : was_stopped ? who + " is stopped"
+                                     : who + " has ended: its container is " + (container != nullptr ? "stopped" : "gone") +
+                                           " (idle time-out, a crash, or an engine restart)";
+    std::string hint = is_kept && has_expired ? "sandbox extend " + row.id + " 1h and then sandbox start bring it back; "
+                       : is_kept              ? "sandbox start " + row.id + " starts it again; "
+                                              : "";
+    if (container != nullptr) hint += "sandbox cp still takes files out of it; ";
+    hint += "sandbox destroy " + row.id + " clears what is left" + (is_kept ? "" : "; then create a new one");
+    return Error(ErrorCode::session_gone, text).hint(hint);
 }
 
 // An engine runs nothing in a container that is stopped, paused or gone, and each says so in words of its own.
@@ -105,16 +114,9 @@ void explain_unreachable(Context& context, const state::SessionRow& row, const E
         throw Error(ErrorCode::session_gone, who + " was destroyed meanwhile");
     }
     const auto container = context.engine_of(row.endpoint, row.engine_id).inspect_container(row.container_id);
-    if (!container || !container->running) {
-        const bool expired = row.expires_ms > 0 && row.expires_ms <= wall_now_ms();
-        throw Error(ErrorCode::session_gone,
-                    expired ? who + " expired at " + format_rfc3339(row.expires_ms)
-                            : who + " has ended: its container is " + (container ? "stopped" : "gone") +
-                                  " (idle time-out, a crash, or an engine restart)")
-            .hint((container ? "sandbox cp still takes files out of it; " : "") + ("sandbox destroy " + row.id) + " clears what is left; then create a new one");
-    }
+    if (!container || !container->running) throw ended_error(row, who, container ? &*container : nullptr);
     if (container->paused) {
-        throw Error(ErrorCode::session_unreachable, who + " is paused").hint("docker unpause " + printable(row.container_name) + " lets it run on");
+        throw Error(ErrorCode::session_unreachable, who + " is paused").hint("sandbox resume " + row.id + " lets it run on");
     }
     throw Error(ErrorCode::session_unreachable, who + " runs but its agent does not answer: " + cause.message());
 }

@@ -56,15 +56,6 @@ bool is_silent_for(agent::FramedStream& connection, Milliseconds time) {
     return !connection.stream().buffered() && ::poll(&readable, 1, static_cast<int>(time.count())) == 0;
 }
 
-agent::HelloMessage await_hello(agent::FramedStream& connection, const Link& link, std::optional<Milliseconds> patience) {
-    const std::int64_t start = boot_now_ms();
-    const Milliseconds first = hello_patience(link);
-    const Milliseconds longest = link.on_silence ? k_longest_hello_patience : first;
-    const Milliseconds whole = std::min(longest, patience.value_or(longest));
-    if (whole > first && is_silent_for(connection, first)) link.on_silence();
-    return read_hello(connection, start + whole.count());
-}
-
 } // namespace
 
 Fd open_directory(const std::string& path) { return Fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)); }
@@ -133,6 +124,15 @@ agent::HelloMessage read_hello(agent::FramedStream& connection, std::int64_t unt
 }
 
 Milliseconds hello_patience(const Link& link) { return link.secret.empty() ? k_hello_patience : k_bridge_hello_patience; }
+
+agent::HelloMessage await_hello(agent::FramedStream& connection, const Link& link, std::optional<Milliseconds> patience) {
+    const std::int64_t start = boot_now_ms();
+    const Milliseconds first = hello_patience(link);
+    const Milliseconds longest = link.on_silence ? k_longest_hello_patience : first;
+    const Milliseconds whole = std::min(longest, patience.value_or(longest));
+    if (whole > first && is_silent_for(connection, first)) link.on_silence();
+    return read_hello(connection, start + whole.count());
+}
 
 agent::FramedStream open_connection(const Link& link, agent::Operation operation, std::string_view request,
                                     std::optional<Milliseconds> patience) {

@@ -47,6 +47,8 @@ agent::FramedStream open_live_connection(const Link& link, agent::Operation oper
 // The next frame, or session_unreachable when `until` (boot_now_ms) passes or the stream ends first.
 agent::FrameView read_before(agent::FramedStream& connection, std::int64_t until);
 agent::HelloMessage read_hello(agent::FramedStream& connection, std::int64_t until);
+// The hello of a connection just dialled; `patience` as for open_connection().
+agent::HelloMessage await_hello(agent::FramedStream& connection, const Link& link, std::optional<Milliseconds> patience = std::nullopt);
 
 // The Error that a `failure` frame outside of a copy stands for.
 Error agent_failure(std::string_view payload);

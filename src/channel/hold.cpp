@@ -17,4 +17,16 @@ HoldEnd Hold::ends() {
     }
 }
 
+std::optional<HoldEnd> Hold::end_so_far() {
+    try {
+        do {
+            if (!m_connection.fill()) return HoldEnd::cut;
+            if (m_connection.buffered_view()) return HoldEnd::expired;
+        } while (m_connection.stream().buffered());
+        return std::nullopt;
+    } catch (const std::exception&) {
+        return HoldEnd::cut;
+    }
+}
+
 } // namespace sandbox::channel

@@ -8,6 +8,8 @@
 #include "agent/wire.hpp"
 #include "channel/agent_client.hpp"
 
+#include <optional>
+
 namespace sandbox::channel {
 
 enum class HoldEnd {
@@ -23,6 +25,8 @@ class Hold {
     int fd() const { return m_connection.fd(); }
     // How it ends: blocks until it does.
     HoldEnd ends();
+    // The same as soon as it is known, after fd() was readable; absent when it is not the end. Never blocks longer than a read of what is there.
+    std::optional<HoldEnd> end_so_far();
 
   private:
     agent::FramedStream m_connection;

@@ -101,15 +101,14 @@ std::vector<std::optional<Status>> status_many(std::span<const std::string> sess
 void set_deadlines(const Link& link, std::optional<std::int64_t> ttl_boot_ms, std::optional<std::int64_t> idle_timeout_ms) {
     agent::DeadlineMessage message{ttl_boot_ms.value_or(-1), idle_timeout_ms.value_or(-1), {}};
     agent::FramedStream connection(link.dial());
-    const std::int64_t until = boot_now_ms() + hello_patience(link).count();
-    const agent::HelloMessage hello = read_hello(connection, until);
+    const agent::HelloMessage hello = await_hello(connection, link);
     agent::OpenMessage open{agent::k_oldest_protocol_version, Operation::set_deadline, {}};
     if (!link.secret.empty()) {
         open.proof = as_view(agent::open_proof(link.secret, hello.nonce, open.operation));
         message.proof = as_view(agent::deadline_proof(link.secret, hello.nonce, message));
     }
     connection.write(agent::encode(open) + agent::encode(message));
-    if (read_before(connection, until).type != FrameType::done) throw broken_protocol("no confirmation");
+    if (read_before(connection, boot_now_ms() + k_longest_hello_patience.count()).type != FrameType::done) throw broken_protocol("no confirmation");
 }
 
 } // namespace sandbox::channel

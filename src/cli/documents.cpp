@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/documents.hpp"
 
+#include "app/deadlines.hpp"
+#include "cli/lifecycle_documents.hpp"
 #include "util/text.hpp"
 #include "util/time.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -162,6 +166,36 @@ void add_entry(Json& object, const InventoryEntry& entry, const EntryKeys& keys)
     if (entry.type == InventoryType::symlink) add_bytes(object, keys.target, keys.target_base64, entry.link);
 }
 
+Json identity_of(const state::SessionRow& row) {
+    return {{"id", row.id}, {"name", row.name.empty() ? Json(nullptr) : Json(row.name)}, {"owner", text(row.owner)}};
+}
+
+Json left_of(const std::vector<app::SessionFailure>& failures) {
+    Json left = Json::array();
+    for (const auto& failure : failures) left.push_back({{"session", text(failure.target)}, {"error", error_of(failure.error)}});
+    return left;
+}
+
+Json usage_of(const app::Usage& usage) {
+    Json object = identity_of(usage.row);
+    const auto& sample = usage.sample;
+    object["state"] = state::state_name(usage.state);
+    object["stateKnown"] = !usage.error;
+    object["time"] = format_rfc3339_ms(usage.time_ms);
+    object["cpuPercent"] = usage.cpu_percent ? Json(std::round(*usage.cpu_percent * 100) / 100) : Json(nullptr);
+    object["cpuNs"] = sample ? Json(sample->cpu_ns) : Json(nullptr);
+    object["memoryBytes"] = sample ? Json(sample->memory) : Json(nullptr);
+    object["memoryLimitBytes"] = sample && sample->memory_limit > 0 ? Json(sample->memory_limit) : Json(nullptr);
+    object["pids"] = sample ? Json(sample->pids) : Json(nullptr);
+    object["pidsLimit"] = sample ? optional_of(sample->pids_limit) : Json(nullptr);
+    object["networkInBytes"] = sample ? optional_of(sample->network_in) : Json(nullptr);
+    object["networkOutBytes"] = sample ? optional_of(sample->network_out) : Json(nullptr);
+    object["blockReadBytes"] = sample ? optional_of(sample->block_read) : Json(nullptr);
+    object["blockWrittenBytes"] = sample ? optional_of(sample->block_written) : Json(nullptr);
+    object["diskBytes"] = optional_of(usage.disk);
+    return object;
+}
+
 std::string line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 Json object_of(const Fields& fields) {
@@ -271,6 +305,48 @@ std::string destroy_document(const app::DestroyReport& report) {
         object["left"].push_back({{"session", text(failure.target)}, {"error", error_of(failure.error)}});
     }
     return line(object);
+}
+
+std::string changes_document(const app::LifecycleReport& report) {
+    Json sessions = Json::array();
+    for (const auto& session : report.sessions) {
+        Json object = identity_of(session.row);
+        const auto left = app::time_left_ms(session.row);
+        object["state"] = state::state_name(session.state);
+        object["changed"] = session.changed;
+        object["expiresAt"] = time_of(session.row.expires_ms);
+        object["timeLeftMs"] = left ? Json(std::max<std::int64_t>(0, *left)) : Json(nullptr);
+        object["note"] = session.note.empty() ? Json(nullptr) : text(session.note);
+        sessions.push_back(std::move(object));
+    }
+    return line({{"sessions", std::move(sessions)}, {"left", left_of(report.failures)}});
+}
+
+std::string ended_line(const app::EndedSession& ended) {
+    if (ended.error) return not_ended_line(ended.row, *ended.error);
+    Json object = identity_of(ended.row);
+    object["outcome"] = app::ended_by_name(ended.by);
+    object["what"] = text(ended.what);
+    object["endedAt"] = time_of(ended.ended_ms);
+    object["error"] = nullptr;
+    return line(object);
+}
+
+std::string not_ended_line(const state::SessionRow& row, const Error& error) {
+    Json object = identity_of(row);
+    object["outcome"] = nullptr;
+    object["what"] = nullptr;
+    object["endedAt"] = nullptr;
+    object["error"] = error_of(error);
+    return line(object);
+}
+
+std::string usage_line(const app::Usage& usage) { return line(usage_of(usage)); }
+
+std::string usages_document(const std::vector<app::Usage>& usages, const std::vector<app::SessionFailure>& failures) {
+    Json sessions = Json::array();
+    for (const auto& usage : usages) sessions.push_back(usage_of(usage));
+    return line({{"sessions", std::move(sessions)}, {"left", left_of(failures)}});
 }
 
 std::string gc_document(const app::GcReport& report, app::DryRun dry_run) {

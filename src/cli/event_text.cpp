@@ -58,6 +58,11 @@ std::string event_text(const Event& event) {
         const std::string when = text_of(event, "expiredAt");
         return text_of(event, "reason") + (when.empty() ? "" : ", at " + when);
     }
+    case EventKind::extended:
+    case EventKind::started: return "until " + text_of(event, "expiresAt");
+    case EventKind::paused:
+    case EventKind::resumed:
+    case EventKind::stopped: return text_of(event, "reason");
     case EventKind::collected: return text_of(event, "what") + " " + text_of(event, "id") + " (" + text_of(event, "why") + ")";
     }
     return {};

@@ -14,11 +14,13 @@ struct Guess {
 
 // What docker, kubectl, git and npm call it, and what it is here. A verb of two words is one of a group.
 constexpr std::array k_verbs{
-    Guess{"", "start", "sandbox create makes a session that runs; one that has ended is not started again"},
-    Guess{"", "stop", "sandbox destroy ends a session; a persistent workspace stays"},
-    Guess{"", "restart", "sandbox destroy, then sandbox create: a persistent workspace keeps the files"},
-    Guess{"", "pause", "a session that is not used costs no processor time; --idle-timeout ends it"},
-    Guess{"", "unpause", "a session that is not used costs no processor time; --idle-timeout ends it"},
+    Guess{"", "restart", "sandbox stop, then sandbox start, where --auto-destroy is false; else sandbox destroy and sandbox create"},
+    Guess{"", "freeze", "sandbox pause SESSION"},
+    Guess{"", "suspend", "sandbox pause SESSION"},
+    Guess{"", "thaw", "sandbox resume SESSION"},
+    Guess{"", "renew", "sandbox extend SESSION, with 1h behind it to move its end"},
+    Guess{"", "touch", "sandbox extend SESSION renews its idle time"},
+    Guess{"", "ttl", "sandbox extend SESSION 1h moves its end"},
     Guess{"", "kill", "sandbox destroy ends a session and everything in it"},
     Guess{"", "terminate", "sandbox destroy SESSION"},
     Guess{"", "delete", "sandbox destroy SESSION"},
@@ -40,11 +42,9 @@ constexpr std::array k_verbs{
     Guess{"", "describe", "sandbox inspect SESSION"},
     Guess{"", "show", "sandbox inspect SESSION"},
     Guess{"", "top", "sandbox exec SESSION ps, where the image has it; sandbox ps tells what each session has left"},
-    Guess{"", "stats", "sandbox exec --json tells what a command used; sandbox inspect SESSION shows its last ones"},
     Guess{"", "logs", "what a command prints is what sandbox exec prints; sandbox events tells what ran and how it ended"},
     Guess{"", "log", "sandbox events tells what happened"},
     Guess{"", "history", "sandbox events tells what happened"},
-    Guess{"", "wait", "sandbox exec waits for its command"},
     Guess{"", "attach", "sandbox shell SESSION"},
     Guess{"", "sh", "sandbox shell SESSION"},
     Guess{"", "bash", "sandbox shell SESSION"},
@@ -124,6 +124,7 @@ constexpr std::string_view k_gone_whole = "destroy asks nothing and takes all of
 constexpr std::string_view k_paths_told = "diff prints no more than paths and A, M or D unless --patch or --json is given";
 constexpr std::string_view k_contexts = "docker's contexts hold here too: DOCKER_CONTEXT; --engine URL names an engine";
 constexpr std::string_view k_whose_sessions = "--owner NAME says whose sessions are meant";
+constexpr std::string_view k_own_grace = "what runs has 2 seconds between TERM and KILL: leave it out";
 constexpr std::string_view k_own_names = "sessions share no network: they reach neither each other nor the host by name";
 
 constexpr std::array k_options{
@@ -137,6 +138,16 @@ constexpr std::array k_options{
     Guess{"destroy", "-t", "sandbox destroy waits for nothing that runs"},
     Guess{"run", "-d", k_foreground},
     Guess{"run", "--detach", k_foreground},
+    Guess{"stop", "-t", k_own_grace},
+    Guess{"stop", "--time", k_own_grace},
+    Guess{"stop", "-f", "sandbox destroy -f ends a session and everything in it"},
+    Guess{"start", "-a", "start runs nothing but the agent: sandbox exec SESSION COMMAND"},
+    Guess{"start", "-i", "start runs nothing but the agent: sandbox exec SESSION COMMAND"},
+    Guess{"wait", "--for", "wait has one thing to wait for, the end: leave --for out"},
+    Guess{"stats", "--no-stream", "stats prints once unless -f is given"},
+    Guess{"stats", "-a", "stats shows all of the owner's when none is named"},
+    Guess{"stats", "--all", "stats shows all of the owner's when none is named"},
+    Guess{"extend", "--for", "sandbox extend SESSION 1h, or --ttl 1h"},
     Guess{"create", "-v", k_no_mounts},
     Guess{"", "-v", "--verbose says more; sandbox --version tells the version"},
     Guess{"", "--volume", k_no_mounts},

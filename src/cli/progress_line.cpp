@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/progress_line.hpp"
 
+#include "cli/human_size.hpp"
 #include "util/terminal.hpp"
 #include "util/time.hpp"
 
-#include <array>
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <unistd.h>
@@ -15,15 +14,6 @@ namespace {
 
 constexpr std::int64_t k_patience_ms = 500;
 constexpr std::int64_t k_interval_ms = 200;
-
-std::string human_size(double bytes) {
-    constexpr std::array<const char*, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
-    std::size_t unit = 0;
-    for (; bytes >= 1024 && unit + 1 < units.size(); ++unit) bytes /= 1024;
-    char text[32];
-    std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units.at(unit));
-    return text;
-}
 
 // What cannot be written is only a notice.
 void draw(std::string_view text) { [[maybe_unused]] const ssize_t count = ::write(STDERR_FILENO, text.data(), text.size()); }

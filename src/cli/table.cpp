@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one table of commands, in the order in which help lists them.
+#include "cli/lifecycle_verbs.hpp"
 #include "cli/verbs.hpp"
 
 #include <algorithm>
@@ -7,11 +8,13 @@
 namespace sandbox::cli {
 
 std::span<const Command> commands() {
-    static const std::vector<Command> table{k_create, k_run, k_with, k_exec, k_shell, k_ps, k_inspect, k_destroy, k_cp, k_diff, k_workspace_ls,
-                                            k_workspace_inspect, k_workspace_rm, k_manifest_init, k_manifest_check,
-                                            k_manifest_explain, k_manifest_schema, k_gc, k_doctor, k_events, k_image_bootstrap,
-                                            k_image_import, k_config_show, k_completion, k_help, k_version,
-                                            k_complete, k_dump_cli};
+    static const std::vector<Command> table{
+        k_create, k_run, k_with, k_exec, k_shell, k_ps, k_inspect, k_destroy, k_pause, k_resume, k_stop, k_start, k_extend, k_wait, k_stats,
+        k_cp, k_diff,
+        k_workspace_ls, k_workspace_inspect, k_workspace_rm,
+        k_manifest_init, k_manifest_check, k_manifest_explain, k_manifest_schema,
+        k_gc, k_doctor, k_events, k_image_bootstrap, k_image_import, k_config_show,
+        k_completion, k_help, k_version, k_complete, k_dump_cli};
     return table;
 }
 

@@ -42,7 +42,7 @@ void Backoff::pause() {
     m_next = std::min(m_next * 2, std::chrono::milliseconds(200));
 }
 
-ApiVersion Client::Impl::version() {
+ApiVersion Calls::version() {
     if (negotiated) return *negotiated;
     // /_ping costs a tenth of /version, for which dockerd runs two programs, but does not tell the oldest version.
     // That one only matters where the engine is newer than we are.
@@ -53,20 +53,20 @@ ApiVersion Client::Impl::version() {
     return *negotiated;
 }
 
-std::string Client::Impl::versioned(std::string_view path) { return "/v" + version().text() + std::string(path); }
+std::string Calls::versioned(std::string_view path) { return "/v" + version().text() + std::string(path); }
 
-Response Client::Impl::call(Request request) {
+Response Calls::call(Request request) {
     request.target = versioned(request.target);
     return transport.call(request);
 }
 
-Response Client::Impl::post(std::string_view path, std::string body, bool slow) {
+Response Calls::post(std::string_view path, std::string body, bool slow) {
     Request request{.method = "POST", .target = std::string(path), .body = std::move(body)};
     if (slow) request.header_timeout = transport.timeouts().slow_header;
     return call(std::move(request));
 }
 
-Exchange Client::Impl::open(Request request) {
+Exchange Calls::open(Request request) {
     request.target = versioned(request.target);
     return transport.open(request);
 }

@@ -15,8 +15,8 @@
 
 namespace sandbox::engine {
 
-struct Client::Impl {
-    Impl(Endpoint endpoint, Timeouts timeouts) : transport(std::move(endpoint), timeouts) {}
+struct Calls {
+    Calls(Endpoint endpoint, Timeouts timeouts) : transport(std::move(endpoint), timeouts) {}
 
     // "/v1.41"; asks the engine on first use.
     std::string versioned(std::string_view path);
@@ -31,6 +31,10 @@ struct Client::Impl {
 
     Transport transport;
     std::optional<ApiVersion> negotiated;
+};
+
+struct Client::Impl : Calls {
+    using Calls::Calls;
     std::vector<std::string> warnings;
 };
 

@@ -37,6 +37,9 @@ constexpr std::array k_names{
     Name{EventKind::exec_ended, "exec.ended"},       Name{EventKind::written, "file.written"},
     Name{EventKind::exported, "file.exported"},      Name{EventKind::destroyed, "session.destroyed"},
     Name{EventKind::expired, "session.expired"},     Name{EventKind::collected, "gc.removed"},
+    Name{EventKind::extended, "session.extended"},   Name{EventKind::paused, "session.paused"},
+    Name{EventKind::resumed, "session.resumed"},     Name{EventKind::stopped, "session.stopped"},
+    Name{EventKind::started, "session.started"},
 };
 
 // Cut at the start of a character.

@@ -165,6 +165,12 @@ def test_json_fields_are_those_that_are_printed(sb, base):
     ps, ps_known = check("ps", sb.json("ps"))
     assert {"idleLeftMs", "stateKnown", "workspace.mode", "operations"} <= ps
     check("inspect", sb.json("inspect", "--effective", "web"), "ps", "events")
+    changes = "pause, resume, stop, start, extend"
+    for words in (("extend", "web", "1h"), ("pause", "web"), ("resume", "web"), ("start", "web")):
+        check(changes, sb.json(*words))
+    check(changes, sb.run("--json", "stop", "web", status=4).json(), "exec")
+    check("wait", sb.run("--json", "wait", "--timeout", "1ms", "web", status=124).json(), "exec")
+    check("stats", sb.json("stats", "--interval", "100ms", "web"))
     check("cp", sb.json("cp", "/etc/hostname", "web:"))
     sb.sh("web", "ln -s hostname link; printf x >\"$(printf 'b\\377d')\"")
     printed, known = check("diff", sb.json("diff", "--patch", "web"))

@@ -39,7 +39,8 @@ LiveAgent::LiveAgent(Options options) {
     command.insert(command.end(), options.prefix.begin(), options.prefix.end());
     for (const std::string& part : {std::string(SANDBOX_AGENT), std::string("init"), std::string("--channel"),
                                     options.handshake ? listener.mount_directory() : std::string("/nonexistent"), std::string("--bridge"),
-                                    bridge_name(), std::string("--handshake-ms"), std::to_string(options.handshake_ms)}) {
+                                    bridge_name(), std::string("--handshake-ms"), std::to_string(options.handshake_ms), std::string("--thaw-ms"),
+                                    std::to_string(options.thaw_ms)}) {
         command.push_back(part);
     }
     m_unshare = spawn(std::move(command));

@@ -27,6 +27,7 @@ class LiveAgent {
         SessionSetup setup;
         bool handshake = true;
         long handshake_ms = 30000;
+        long thaw_ms = 10000;
         std::vector<std::string> prefix; // in front of the agent's command line
     };
     LiveAgent() : LiveAgent(Options{}) {}

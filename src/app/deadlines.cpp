@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/deadlines.hpp"
+
+#include "app/sessions.hpp"
+
+#include <algorithm>
+
+namespace sandbox::app {
+namespace {
+
+constexpr Milliseconds k_patience{30'000}; // on a machine that is very busy; one that cannot answer is found out before
+constexpr std::int64_t k_longest_life_ms = 365LL * 24 * 3600 * 1000; // as create has it
+constexpr std::int64_t k_latest_boot_clock_ms = 1'000'000'000'000'000; // no machine runs for 30,000 years: what says so is made up
+
+} // namespace
+
+std::optional<std::int64_t> time_left_ms(const state::SessionRow& row) {
+    if (row.expires_ms <= 0) return std::nullopt;
+    if (row.expires_boot_ms > 0 && !row.boot_id.empty() && row.boot_id == boot_id()) return row.expires_boot_ms - boot_now_ms();
+    return row.expires_ms - wall_now_ms();
+}
+
+bool is_over(const state::SessionRow& row) { return time_left_ms(row).value_or(1) <= 0; }
+
+void set_end(state::SessionRow& row, Milliseconds from_now) {
+    row.expires_ms = wall_now_ms() + from_now.count();
+    row.expires_boot_ms = boot_now_ms() + from_now.count();
+    row.boot_id = boot_id();
+}
+
+std::int64_t end_on_boot_clock(const state::SessionRow& row) {
+    const auto left = time_left_ms(row);
+    return left ? std::max<std::int64_t>(1, boot_now_ms() + *left) : 0;
+}
+
+std::optional<std::int64_t> end_by_agent(const channel::Link& link) {
+    try {
+        const channel::Status status = channel::status(link);
+        if (status.ttl_boot_ms <= 0 || status.boot_now_ms < 0) return std::nullopt;
+        return wall_now_ms() + std::clamp(status.ttl_boot_ms - status.boot_now_ms, -k_longest_life_ms, k_longest_life_ms);
+    } catch (const Error& error) {
+        if (error.signal() != 0) throw;
+        return std::nullopt;
+    }
+}
+
+void tell_agent(Context& context, const state::SessionRow& row) {
+    const auto left = time_left_ms(row);
+    if (!left) return renew_idle_time(context, row);
+    const channel::Link link = link_to(context, row);
+    // It may run under another kernel, whose boot clock is not ours.
+    const std::int64_t its_now = std::clamp<std::int64_t>(channel::status(link, k_patience).boot_now_ms, 0, k_latest_boot_clock_ms);
+    channel::set_deadlines(link, std::max<std::int64_t>(1, its_now + *left), std::nullopt);
+}
+
+void renew_idle_time(Context& context, const state::SessionRow& row) {
+    channel::set_deadlines(link_to(context, row), std::nullopt, std::nullopt);
+}
+
+} // namespace sandbox::app
