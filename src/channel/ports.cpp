@@ -17,9 +17,13 @@ std::string address_text(const std::string& bytes) {
     return text;
 }
 
+// Docker's name server in a container with a network of its own: the engine's, and no port of the session.
+bool is_engines_own(const Listener& listener) { return listener.address == "127.0.0.11" && listener.pid == 0; }
+
 std::vector<Listener> listeners_of(const agent::ListeningMessage& message) {
     std::vector<Listener> listeners;
     for (const auto& entry : message.entries) listeners.push_back({address_text(entry.address), entry.port, entry.pid, entry.process});
+    std::erase_if(listeners, is_engines_own);
     return listeners;
 }
 
