@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // A server for tests of forward and preview, static so that it runs in any image: web_server ADDRESS PORT.
 //
-// HTTP: GET / is a page that opens a WebSocket and writes into itself what came back; /head answers with the request's head, POST /echo with its
+// HTTP: GET / is a page that opens a WebSocket and writes into itself what came back, loaded no sooner than that (its picture, /held, waits
+// for it); /head answers with the request's head, POST /echo with its
 // body, /part with a part of an answer and a reset, /cookie sets cookies, /cached says that it may be kept, /zeros?N sends N MiB, /ws is a WebSocket that echoes.
 // Anything that does not begin with a capital letter is echoed as it is, until its end; then the number of bytes follows, and the end.
 #include <arpa/inet.h>
 #include <array>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 #include <sys/socket.h>
 #include <thread>
@@ -20,9 +24,13 @@ constexpr const char* k_page = R"(<!doctype html><title>inside</title><body><p i
 document.getElementById('cookie').textContent = 'cookie:' + document.cookie;
 const socket = new WebSocket('ws://' + location.host + '/ws');
 socket.onopen = () => socket.send('through the preview');
-socket.onmessage = (event) => { document.getElementById('ws').textContent = 'echo:' + event.data; };
+socket.onmessage = (event) => {
+  if (event.data === 'seen') return;
+  document.getElementById('ws').textContent = 'echo:' + event.data;
+  socket.send('seen');
+};
 socket.onerror = () => { document.getElementById('ws').textContent = 'failed'; };
-</script>)";
+</script><img src=/held>)";
 
 std::string sha1(std::string text) {
     std::array<std::uint32_t, 5> h{0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476, 0xC3D2E1F0};
@@ -61,6 +69,10 @@ std::string base64(const std::string& bytes) {
     }
     return text;
 }
+
+std::mutex seen_mutex;
+std::condition_variable seen_changed;
+bool seen = false; // a page has shown what its WebSocket said
 
 class Connection {
   public:
@@ -119,6 +131,11 @@ void echo_websocket(Connection& connection, const std::string& head) {
         if (!connection.fill(6 + size)) return;
         std::string frame = connection.take(6 + size);
         for (std::size_t i = 0; i < size; ++i) frame[6 + i] = static_cast<char>(frame[6 + i] ^ frame[2 + i % 4]);
+        if (frame.substr(6) == "seen") {
+            const std::lock_guard lock(seen_mutex);
+            seen = true;
+            seen_changed.notify_all();
+        }
         connection.send(std::string{frame[0], static_cast<char>(size)} + frame.substr(6));
         if (opcode == 8) return;
     }
@@ -131,6 +148,12 @@ void serve_http(Connection& connection) {
     const std::string head = connection.take(connection.buffer.find("\r\n\r\n") + 4);
     const std::string path = head.substr(head.find(' ') + 1, head.find(' ', head.find(' ') + 1) - head.find(' ') - 1);
     if (path == "/ws") return echo_websocket(connection, head);
+    if (path == "/held") {
+        std::unique_lock lock(seen_mutex);
+        seen_changed.wait_for(lock, std::chrono::seconds(30), [] { return seen; });
+        seen = false;
+        return;
+    }
     if (path.starts_with("/head")) connection.send(answer("text/plain", head));
     else if (path == "/cookie") connection.send(answer("text/plain", "set", "Set-Cookie: theme=dark\r\nSet-Cookie: sandbox_preview_1=stolen\r\n"));
     else if (path == "/cached") connection.send(answer("text/plain", "kept", "Cache-Control: max-age=3600\r\nETag: \"1\"\r\nX-Frame-Options: ALLOWALL\r\n"));
