@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/files.hpp"
+#include "agent/forward_worker.hpp"
 #include "agent/hold_worker.hpp"
 #include "agent/init.hpp"
+#include "agent/ports_worker.hpp"
 #include "util/error.hpp"
 #include "util/time.hpp"
 
@@ -147,6 +149,9 @@ void Init::run_worker(Pending& pending, const OpenMessage& open, Fd control) {
         switch (open.operation) {
         case Operation::exec: status = run_exec_worker(connection, control.get(), m_context); break;
         case Operation::hold: status = run_hold_worker(connection, control.get()); break;
+        case Operation::list_ports: status = run_list_ports_worker(connection); break;
+        case Operation::wait_port: status = run_wait_port_worker(connection, control.get()); break;
+        case Operation::forward: status = run_forward_worker(connection, control.get()); break;
         default: status = run_file_worker(connection, open.operation, open.version, m_context.session);
         }
         [[maybe_unused]] const ssize_t sent = ::write(control.get(), &k_control_done, 1);

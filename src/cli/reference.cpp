@@ -40,6 +40,7 @@ constexpr std::array k_variables{
     Variable{"SANDBOX_NO_PODMAN", "not empty: Podman is not started where no Docker answers"},
     Variable{"SANDBOX_CONFIG", "the config file that is read instead of the user's, where --config is not given"},
     Variable{"SANDBOX_IN_HOOK", "set for what a hook runs: no hooks are run then"},
+    Variable{"BROWSER", "what sandbox preview --open starts, with the address as its argument; otherwise xdg-open"},
     Variable{"GIT_SSH_COMMAND", "how git reaches a repository by ssh; where neither it nor GIT_SSH is set, ssh asks for no password"},
     Variable{"GIT_SSH", "as GIT_SSH_COMMAND"},
     Variable{"XDG_CONFIG_HOME", "where a user's config file is looked for, in sandbox/config.yaml (~/.config)"},

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/preview.hpp"
+
+#include "app/exec.hpp"
+#include "app/explained.hpp"
+#include "app/ports.hpp"
+#include "app/preview_exchange.hpp"
+#include "app/signal_watch.hpp"
+#include "app/tcp_listener.hpp"
+#include "channel/forward.hpp"
+#include "util/random.hpp"
+#include "util/text.hpp"
+
+#include <algorithm>
+#include <list>
+
+namespace sandbox::app {
+namespace {
+
+constexpr std::size_t k_token_size = 32;
+constexpr std::size_t k_max_connections = 256;
+constexpr std::size_t k_open_files = 2048; // three for each connection
+
+class Preview {
+  public:
+    Preview(const channel::Link& link, const TcpListener& listener, Gate gate, std::uint16_t port, std::string no_server)
+        : m_forward(link), m_listener(listener), m_gate(std::move(gate)), m_port(port), m_no_server(std::move(no_server)) {
+        m_forward.on_cut([this](std::uint32_t stream, std::uint16_t, int error) {
+            for (auto& exchange : m_exchanges) {
+                if (exchange.stream() == stream) exchange.cut(error);
+            }
+        });
+    }
+
+    void turn(const SignalWatch& signals) {
+        m_set.clear();
+        m_set.push_back({signals.fd(), POLLIN, 0});
+        m_set.push_back({has_room() ? m_listener.fd() : -1, POLLIN, 0});
+        m_forward.watch(m_set);
+        for (auto& exchange : m_exchanges) exchange.watch(m_set);
+        if (::poll(m_set.data(), m_set.size(), timeout()) < 0) return;
+        if (m_set[0].revents != 0) signals.check();
+        // The exchanges first: what an answer has said must not be lost to the news that its stream was cut.
+        for (auto& exchange : m_exchanges) exchange.serve(m_set);
+        m_forward.serve(m_set);
+        drop_finished();
+        if (m_set[1].revents != 0) accept();
+        m_forward.flush();
+    }
+
+  private:
+    bool has_room() const { return m_exchanges.size() < k_max_connections && m_forward.has_room(); }
+
+    int timeout() {
+        if (m_forward.is_ready()) return 0;
+        std::int64_t left = -1;
+        for (const auto& exchange : m_exchanges) {
+            if (!exchange.deadline()) continue;
+            const std::int64_t its = std::clamp<std::int64_t>(*exchange.deadline() - boot_now_ms(), 0, 1 << 30);
+            left = left < 0 ? its : std::min(left, its);
+        }
+        return static_cast<int>(left);
+    }
+
+    void accept() {
+        while (has_room()) {
+            Fd socket = m_listener.accept();
+            if (!socket) return;
+            m_exchanges.emplace_back(std::move(socket), m_gate, [this](Fd inner) { return m_forward.carry(std::move(inner), m_port); }, m_no_server);
+        }
+    }
+
+    void drop_finished() {
+        const std::int64_t now = boot_now_ms();
+        m_exchanges.remove_if([now](const PreviewExchange& exchange) { return exchange.is_over() || (exchange.deadline() && *exchange.deadline() <= now); });
+    }
+
+    channel::Forward m_forward;
+    const TcpListener& m_listener;
+    Gate m_gate;
+    std::uint16_t m_port;
+    std::string m_no_server;
+    std::list<PreviewExchange> m_exchanges;
+    std::vector<pollfd> m_set;
+};
+
+std::string nothing_there(std::string_view session, std::uint16_t port) {
+    const std::string number = std::to_string(port);
+    return "Nothing listens on port " + number + " of the session. sandbox wait-port " + printable(session) + " " + number +
+           " waits until something does, and sandbox ports " + printable(session) + " shows who listens.";
+}
+
+} // namespace
+
+void preview(Context& context, std::string_view session, const PreviewOptions& options, const std::function<void(const PreviewReady&)>& on_ready) {
+    const ExecTarget target = open_for_exec(context, session);
+    if (options.wait) wait_for_port(context, target.row, options.port, *options.wait);
+    allow_open_files(k_open_files);
+    const TcpListener listener(options.address, options.host_port, "without --listen a free port is taken");
+    const Gate gate{random_hex(k_token_size), listener.port()};
+    explained(context, target.row, [&] {
+        Preview served(link_to(context, target.row), listener, gate, options.port, nothing_there(session, options.port));
+        const SignalWatch signals;
+        on_ready({target.row.id, preview_url(listener.address(), gate), listener.address(), listener.port()});
+        for (;;) served.turn(signals);
+    });
+    __builtin_unreachable();
+}
+
+} // namespace sandbox::app
