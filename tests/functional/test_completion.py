@@ -20,6 +20,11 @@ CASES = {
     "destroy": (["rm", "we"], "web"),
     "cp": (["cp", "web:out"], "web:output/"),
     "diff": (["diff", "we"], "web"),
+    "fs ls": (["fs", "ls", "web:out"], "web:output/"),
+    "fs read": (["fs", "read", "web:output/"], "web:output/report.md"),
+    "fs write": (["fs", "write", "--app"], "--append"),
+    "fs mkdir": (["fs", "mkdir", "-p", "w"], "web:"),
+    "fs rm": (["fs", "rm", "web:output/report.md", "web:out"], "web:output/"),
     "workspace ls": (["workspace", "ls", "--all"], "--all-owners"),
     "workspace inspect": (["workspace", "inspect", ""], "project-42"),
     "workspace rm": (["workspace", "rm", "proj"], "project-42"),
@@ -91,6 +96,12 @@ def test_files_in_a_session(shared, web):
     assert offered(shared, "cp", "report.md", "web:out") == {"web:output/"}
     assert offered(shared, "cp", "web:output/report.md", "w") == {":files"}
     assert offered(shared, "cp", "nosuch:") == offered(shared, "cp", "web:nosuch/") == set()
+
+
+def test_the_file_tools_want_a_session_in_every_word(shared, web):
+    assert offered(shared, "fs", "rm", "") == {"web:"}
+    assert offered(shared, "fs", "rm", "web:output/report.md", "") == {"web:"}
+    assert offered(shared, "fs", "read", "output") == set()
 
 
 def test_paths_for_a_diff(shared, web):
