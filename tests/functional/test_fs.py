@@ -310,7 +310,7 @@ def test_what_is_written_and_read_is_in_the_events(sb):
 def test_sessions_that_do_not_run(sb, engine):
     session = sb.create("--set", "lifecycle.autoDestroy=false")
     sb.run("fs", "write", f"{session}:f", input="x")
-    container = engine.containers({"sandbox.session": session})[0]["Id"]
+    container = engine.session(session)["Id"]
     engine.call("POST", f"/containers/{container}/stop?t=0")
     error = sb.fails_json(3, "fs", "read", f"{session}:f")
     assert error["code"] == "session_gone" and "sandbox cp" in error["hint"]
@@ -318,6 +318,30 @@ def test_sessions_that_do_not_run(sb, engine):
     sb.destroy(session)
     assert sb.fails_json(3, "fs", "ls", f"{session}:")["code"] == "session_gone"
     assert sb.fails_json(3, "fs", "ls", "nosuch:")["code"] == "not_found"
+
+
+@pytest.mark.parametrize("channel", ["socket", "bridge"])
+def test_a_session_that_dies_under_a_reader(sb, engine, channel):
+    """A cut stream is no success."""
+    session = sb.create("--channel", channel)
+    sb.sh(session, "truncate -s 1G big")
+    child = sb.start("fs", "read", f"{session}:big")
+    assert child.stdout.read(1) == b"\0"
+    engine.kill(engine.session(session)["Id"])
+    rest, errors = child.communicate(timeout=60)
+    assert child.returncode in (3, 5) and len(rest) < 2**30 - 1 and b"sandbox: error: " in errors
+
+
+@pytest.mark.parametrize("channel", ["socket", "bridge"])
+def test_a_frozen_session_is_said_soon(sb, engine, channel):
+    session = sb.create("--channel", channel)
+    container = engine.session(session)["Id"]
+    engine.pause(container)
+    try:
+        for args in (["read", f"{session}:f"], ["ls", f"{session}:"], ["write", f"{session}:f"]):
+            assert sb.fails_json(5, "fs", *args, timeout=30)["code"] == "session_unreachable"
+    finally:
+        engine.unpause(container)
 
 
 def test_contents_never_stand_in_arguments(shared, place):

@@ -8,10 +8,12 @@
 #include "util/text.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <functional>
 #include <sys/stat.h>
+#include <thread>
 
 using namespace sandbox;
 using namespace sandbox::channel;
@@ -363,6 +365,60 @@ TEST_CASE("a writer that gives up changes nothing") {
     }
     CHECK(eventually([&] { return hidden_names(agent) == ""; }));
     CHECK(content(agent, "f") == "old");
+}
+
+TEST_CASE("of many writers at once one wins, whole") {
+    LiveAgent agent;
+    std::vector<std::thread> writers;
+    for (char c = 'a'; c < 'i'; ++c) {
+        writers.emplace_back([&agent, c] {
+            for (int i = 0; i < 5; ++i) write(agent, {.path = "f"}, std::string(200'000, c));
+        });
+    }
+    for (auto& writer : writers) writer.join();
+    const std::string last = content(agent, "f");
+    CHECK(last == std::string(200'000, last.front()));
+    CHECK(hidden_names(agent) == "");
+}
+
+TEST_CASE("additions of many at once are all there, none of them mixed with another") {
+    LiveAgent agent;
+    std::vector<std::thread> writers;
+    for (char c = 'a'; c < 'i'; ++c) {
+        writers.emplace_back([&agent, c] {
+            for (int i = 0; i < 5; ++i) write(agent, {.path = "log", .append = true}, std::string(99, c) + "\n");
+        });
+    }
+    for (auto& writer : writers) writer.join();
+    const auto log = lines_of(agent, "log", 1);
+    CHECK(log.page.range.lines == 40);
+    for (const auto& line : split(log.content.substr(0, log.content.size() - 1), '\n')) CHECK(line == std::string(99, line.front()));
+}
+
+TEST_CASE("a file that is replaced stays its owner's, where root may give it") {
+    LiveAgent agent;
+    agent.shell("echo x >f; chown 1000:1001 f");
+    write(agent, {.path = "f"}, "new");
+    CHECK(stat_of(agent, "f").st_uid == 1000);
+    CHECK(stat_of(agent, "f").st_gid == 1001);
+}
+
+TEST_CASE("nothing is removed for a client that has hung up") {
+    LiveAgent agent;
+    agent.shell("mkdir d; cd d; for i in $(seq 600); do echo >$i; done");
+    // All is said before the agent reads any of it.
+    REQUIRE(::kill(agent.pid(), SIGSTOP) == 0);
+    sandbox::agent::RemoveRequest request;
+    request.path = "d";
+    request.recursive = true;
+    auto stream = agent.link().dial();
+    stream->write(sandbox::agent::encode(sandbox::agent::OpenMessage{sandbox::agent::k_protocol_version, sandbox::agent::Operation::files, {}}) +
+                  sandbox::agent::encode(sandbox::agent::FilesRequest(request)));
+    stream->shutdown_write();
+    REQUIRE(::kill(agent.pid(), SIGCONT) == 0);
+    char buffer[4096];
+    while (stream->read(buffer) > 0) {}
+    CHECK(agent.shell("ls d | wc -l") == "600");
 }
 
 TEST_CASE("directories are made, with those on the way if wanted") {
