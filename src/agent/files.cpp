@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/files.hpp"
 
+#include "agent/files_connection.hpp"
 #include "agent/files_location.hpp"
 #include "agent/files_messages.hpp"
 #include "agent/files_survey.hpp"
+#include "agent/files_tools.hpp"
 #include "agent/messages.hpp"
 #include "util/error.hpp"
 #include "util/text.hpp"
@@ -21,21 +23,6 @@ namespace {
 
 // How long the rest of a refused tree is read away for a client that has not yet seen why.
 constexpr int k_drain_idle_ms = 5000;
-
-// The client is gone or gave up: whatever was made goes, and there is nobody to tell.
-struct ClientGone {};
-
-FrameView expect_frame(WorkerConnection& connection) {
-    const auto frame = connection.read_view();
-    if (!frame || frame->type == FrameType::failure) throw ClientGone();
-    return *frame;
-}
-
-std::string expect_payload(WorkerConnection& connection, FrameType type) {
-    const FrameView frame = expect_frame(connection);
-    if (frame.type != type) throw WireError("unexpected frame");
-    return std::string(frame.payload);
-}
 
 void receive_records(WorkerConnection& connection, TreeDecoder& decoder, TreeVisitor& visitor) {
     for (;;) {
@@ -132,6 +119,7 @@ void serve(WorkerConnection& connection, Operation operation, std::uint32_t vers
     case Operation::get_tree: return get_tree(connection, version, context);
     case Operation::list_names: return list_names(connection, context);
     case Operation::survey: return survey(connection, context);
+    case Operation::files: return serve_files(connection, context);
     default: throw WireError("not a file operation");
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The worker that moves file trees (put_tree, put_entries, get_tree), lists names and takes inventories, with the session's own credentials,
-// confined to the workdir for every path that names something in it.
+// The worker that moves file trees (put_tree, put_entries, get_tree), lists names, takes inventories and works on single files, with the
+// session's own credentials, confined to the workdir for every path that names something in it.
 //
 //   return run_file_worker(connection, Operation::put_tree, open.version, context);
 #pragma once

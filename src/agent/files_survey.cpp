@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/files_survey.hpp"
 
+#include "agent/files_stat.hpp"
 #include "util/error.hpp"
 #include "util/inventory.hpp"
 #include "util/sha256.hpp"
@@ -22,22 +23,6 @@ namespace {
 constexpr int k_file_flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 constexpr int k_directory_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr std::uint64_t k_clock_every = 128; // entries
-
-// Wraps where a file system holds times that 64 bits of nanoseconds cannot: it is the same for the same time, which is all that counts.
-std::int64_t nanoseconds(const timespec& time) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec));
-}
-
-InventoryType type_of(mode_t mode) {
-    switch (mode & S_IFMT) {
-    case S_IFREG: return InventoryType::file;
-    case S_IFDIR: return InventoryType::directory;
-    case S_IFLNK: return InventoryType::symlink;
-    case S_IFIFO: return InventoryType::fifo;
-    case S_IFSOCK: return InventoryType::socket;
-    default: return InventoryType::device;
-    }
-}
 
 class Inventory {
   public:

@@ -31,7 +31,22 @@ Error broken_protocol(std::string_view what) {
     return {ErrorCode::protocol_error, "the session's agent broke the protocol: " + std::string(what)};
 }
 
-// The next frame, waited for in a way that signals can end.
+agent::DoneMessage expect_done(agent::FramedStream& connection, InterruptWatch& interrupts) {
+    const FrameView frame = next_frame(connection, interrupts);
+    if (frame.type != FrameType::done) throw broken_protocol("unexpected frame");
+    return agent::decode_done(frame.payload);
+}
+
+} // namespace
+
+Error remote_error(std::string_view payload) {
+    const auto failure = agent::decode_failure(payload);
+    const std::string text = printable(std::string_view(failure.text).substr(0, agent::k_max_failure_text));
+    const auto code = std::find_if(k_remote_codes.begin(), k_remote_codes.end(),
+                                   [&](ErrorCode candidate) { return error_code_name(candidate) == failure.code; });
+    return {code == k_remote_codes.end() ? ErrorCode::failed : *code, text};
+}
+
 FrameView next_frame(agent::FramedStream& connection, InterruptWatch& interrupts) {
     for (;;) {
         if (const auto frame = connection.buffered_view()) {
@@ -51,32 +66,16 @@ FrameView next_frame(agent::FramedStream& connection, InterruptWatch& interrupts
     }
 }
 
-agent::DoneMessage expect_done(agent::FramedStream& connection, InterruptWatch& interrupts) {
-    const FrameView frame = next_frame(connection, interrupts);
-    if (frame.type != FrameType::done) throw broken_protocol("unexpected frame");
-    return agent::decode_done(frame.payload);
-}
-
-} // namespace
-
-Error remote_error(std::string_view payload) {
-    const auto failure = agent::decode_failure(payload);
-    const std::string text = printable(std::string_view(failure.text).substr(0, agent::k_max_failure_text));
-    const auto code = std::find_if(k_remote_codes.begin(), k_remote_codes.end(),
-                                   [&](ErrorCode candidate) { return error_code_name(candidate) == failure.code; });
-    return {code == k_remote_codes.end() ? ErrorCode::failed : *code, text};
-}
-
 TreeUpload::TreeUpload(agent::FramedStream& connection, Progress progress)
-    : m_connection(connection), m_progress(std::move(progress)), m_encoder([this](std::string_view chunk) { send_chunk(chunk); }) {}
+    : DataUpload(connection, std::move(progress)), m_encoder([this](std::string_view chunk) { send(chunk); }) {}
 
-void TreeUpload::send_chunk(std::string_view chunk) {
+void DataUpload::send(std::string_view chunk) {
     write(agent::frame_header(FrameType::data, chunk.size()));
     write(chunk);
     if (m_progress) m_progress(chunk.size());
 }
 
-void TreeUpload::write(std::string_view bytes) {
+void DataUpload::write(std::string_view bytes) {
     while (!bytes.empty()) {
         if (wait_for(m_connection, Wanted::writable, m_interrupts) != Ready::writable) explain_end();
         const auto piece = bytes.substr(0, k_piece);
@@ -89,7 +88,7 @@ void TreeUpload::write(std::string_view bytes) {
     }
 }
 
-void TreeUpload::wait_for_input(int fd) {
+void DataUpload::wait_for_input(int fd) {
     for (;;) {
         pollfd watched[3] = {{fd, POLLIN, 0}, {m_connection.fd(), POLLIN, 0}, {m_interrupts.fd(), POLLIN, 0}};
         if (::poll(watched, 3, -1) < 0 && errno != EINTR) throw errno_error("cannot wait for the input");
@@ -99,7 +98,7 @@ void TreeUpload::wait_for_input(int fd) {
     }
 }
 
-void TreeUpload::explain_end() {
+void DataUpload::explain_end() {
     try {
         next_frame(m_connection, m_interrupts);
     } catch (const agent::WireError& error) {
@@ -108,17 +107,28 @@ void TreeUpload::explain_end() {
     throw broken_protocol("a frame in the middle of a tree");
 }
 
-agent::DoneMessage TreeUpload::finish() {
-    m_encoder.flush();
-    send_chunk({});
+std::string DataUpload::end(agent::FrameType last) {
+    send({});
     try {
-        return expect_done(m_connection, m_interrupts);
+        const FrameView frame = next_frame(m_connection, m_interrupts);
+        if (frame.type != last) throw broken_protocol("unexpected frame");
+        return std::string(frame.payload);
     } catch (const agent::WireError& error) {
         throw broken_protocol(error.what());
     }
 }
 
-void TreeUpload::abandon() noexcept {
+agent::DoneMessage TreeUpload::finish() {
+    encoder().flush();
+    const std::string payload = end(FrameType::done);
+    try {
+        return agent::decode_done(payload);
+    } catch (const agent::WireError& error) {
+        throw broken_protocol(error.what());
+    }
+}
+
+void DataUpload::abandon() noexcept {
     try {
         m_connection.stream().shutdown_write();
         char buffer[4096];

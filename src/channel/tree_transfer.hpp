@@ -16,31 +16,45 @@
 
 namespace sandbox::channel {
 
-// Sends records; whatever the agent says meanwhile ends it.
-class TreeUpload {
+// The next frame, waited for in a way that signals can end. Throws what a `failure` frame says, interrupted, and session_unreachable at the
+// stream's end.
+agent::FrameView next_frame(agent::FramedStream& connection, InterruptWatch& interrupts);
+
+// Sends `data` frames; whatever the agent says meanwhile ends it.
+class DataUpload {
   public:
-    explicit TreeUpload(agent::FramedStream& connection, Progress progress = {});
-    TreeEncoder& encoder() { return m_encoder; }
+    explicit DataUpload(agent::FramedStream& connection, Progress progress = {}) : m_connection(connection), m_progress(std::move(progress)) {}
     InterruptWatch& interrupts() { return m_interrupts; }
-    // Waits until `fd`, where the tree comes from, can be read. Throws interrupted, and what the agent says meanwhile.
+    void send(std::string_view chunk);
+    // Waits until `fd`, where the data comes from, can be read. Throws interrupted, and what the agent says meanwhile.
     void wait_for_input(int fd);
-    // Ends the tree and waits until the agent has applied it.
-    agent::DoneMessage finish();
+    // Ends the data, and gives the payload of the agent's last word, which must be of this type.
+    std::string end(agent::FrameType last);
     // Ends the connection in the middle, and waits a moment for the agent to have taken back what it staged.
     void abandon() noexcept;
 
   private:
-    void send_chunk(std::string_view chunk);
     void write(std::string_view bytes);
     [[noreturn]] void explain_end();
     agent::FramedStream& m_connection;
     Progress m_progress;
     InterruptWatch m_interrupts;
+};
+
+// Sends records.
+class TreeUpload : public DataUpload {
+  public:
+    explicit TreeUpload(agent::FramedStream& connection, Progress progress = {});
+    TreeEncoder& encoder() { return m_encoder; }
+    // Ends the tree and waits until the agent has applied it.
+    agent::DoneMessage finish();
+
+  private:
     TreeEncoder m_encoder;
 };
 
-// Runs what sends a tree; when the host's side of it fails, the agent is made to take its part back.
-template <typename Body> auto upload(TreeUpload& to, Body body) {
+// Runs what sends a tree, or other data; when the host's side of it fails, the agent is made to take its part back.
+template <typename Body> auto upload(DataUpload& to, Body body) {
     try {
         return body();
     } catch (...) {

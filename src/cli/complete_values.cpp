@@ -61,8 +61,11 @@ std::vector<Candidate> paths_in(app::Context& context, const std::string& sessio
     return all;
 }
 
+// For the file tools every word is.
+bool must_be_in_session(const Place& place) { return place.value == "SESSION:PATH"; }
+
 std::vector<Candidate> session_paths(const Place& place, app::Context& context) {
-    if (!may_be_in_session(place)) return {};
+    if (!must_be_in_session(place) && !may_be_in_session(place)) return {};
     if (!is_in_session(place.word)) return sessions(place, context, ":");
     const app::Location location = app::parse_location(place.word);
     return paths_in(context, location.session, location.path, location.session + ":");
@@ -166,7 +169,7 @@ Completion::Files files_for(const Place& place) {
         if (place.value == "DIR") return Completion::Files::directories;
         if (place.value == "FILE" || place.value == "MANIFEST") return Completion::Files::all;
     }
-    if (place.completer != Completer::session_path) return Completion::Files::none;
+    if (place.completer != Completer::session_path || must_be_in_session(place)) return Completion::Files::none;
     // With one side on the host, the other one is in a session.
     const bool is_second = !place.arguments.empty() && may_be_in_session(place);
     return is_second || is_in_session(place.word) ? Completion::Files::none : Completion::Files::all;

@@ -12,6 +12,10 @@ struct Guess {
     std::string_view hint;
 };
 
+constexpr std::string_view k_move = "sandbox exec SESSION mv FROM TO, where the image has it";
+constexpr std::string_view k_read_lines = "sandbox fs read --lines START,COUNT SESSION:PATH";
+constexpr std::string_view k_empty_file = "sandbox fs write SESSION:PATH </dev/null makes an empty file";
+
 // What docker, kubectl, git and npm call it, and what it is here. A verb of two words is one of a group.
 constexpr std::array k_verbs{
     Guess{"", "restart", "sandbox stop, then sandbox start, where --auto-destroy is false; else sandbox destroy and sandbox create"},
@@ -51,7 +55,7 @@ constexpr std::array k_verbs{
     Guess{"", "ssh", "sandbox shell SESSION"},
     Guess{"", "enter", "sandbox shell SESSION"},
     Guess{"", "connect", "sandbox shell SESSION"},
-    Guess{"", "open", "sandbox shell SESSION opens a shell; sandbox inspect SESSION shows its ports and the host's"},
+    Guess{"", "open", "sandbox shell SESSION; sandbox preview --open SESSION PORT shows a server in it"},
     Guess{"", "port", "sandbox ports SESSION"},
     Guess{"", "port-forward", "sandbox forward SESSION HOST_PORT:PORT"},
     Guess{"", "proxy", "sandbox preview SESSION PORT; sandbox forward SESSION HOST_PORT:PORT for what is not a web server"},
@@ -97,6 +101,35 @@ constexpr std::array k_verbs{
     Guess{"", "context", "docker's contexts hold here too: DOCKER_CONTEXT, or docker context use"},
     Guess{"", "schema", "sandbox manifest schema"},
     Guess{"", "explain", "sandbox manifest explain KEY"},
+    Guess{"", "cat", "sandbox fs read SESSION:PATH"},
+    Guess{"", "read", "sandbox fs read SESSION:PATH"},
+    Guess{"", "head", "sandbox fs read --lines 1,10 SESSION:PATH"},
+    Guess{"", "tail", k_read_lines},
+    Guess{"", "write", "sandbox fs write SESSION:PATH takes what comes on standard input"},
+    Guess{"", "touch", k_empty_file},
+    Guess{"", "mkdir", "sandbox fs mkdir SESSION:PATH"},
+    Guess{"", "mv", k_move},
+    Guess{"", "stat", "sandbox fs ls -d SESSION:PATH"},
+    Guess{"", "file", "sandbox fs ls, read, write, mkdir and rm work on SESSION:PATH"},
+    Guess{"", "files", "sandbox fs ls SESSION:PATH"},
+    Guess{"", "fs cat", "sandbox fs read SESSION:PATH"},
+    Guess{"", "fs get", "sandbox fs read SESSION:PATH"},
+    Guess{"", "fs head", "sandbox fs read --lines 1,10 SESSION:PATH"},
+    Guess{"", "fs tail", k_read_lines},
+    Guess{"", "fs put", "sandbox fs write SESSION:PATH takes what comes on standard input"},
+    Guess{"", "fs append", "sandbox fs write --append SESSION:PATH"},
+    Guess{"", "fs touch", k_empty_file},
+    Guess{"", "fs cp", "sandbox cp SOURCE TARGET"},
+    Guess{"", "fs copy", "sandbox cp SOURCE TARGET"},
+    Guess{"", "fs mv", k_move},
+    Guess{"", "fs stat", "sandbox fs ls -d SESSION:PATH"},
+    Guess{"", "fs list", "sandbox fs ls SESSION:PATH"},
+    Guess{"", "fs find", "sandbox fs ls -R SESSION:PATH"},
+    Guess{"", "fs tree", "sandbox fs ls -R SESSION:PATH"},
+    Guess{"", "fs remove", "sandbox fs rm SESSION:PATH"},
+    Guess{"", "fs delete", "sandbox fs rm SESSION:PATH"},
+    Guess{"", "fs rmdir", "sandbox fs rm -r SESSION:PATH"},
+    Guess{"", "fs chmod", "sandbox exec SESSION chmod MODE FILE, where the image has it"},
     Guess{"", "image ls", "images are the engine's: docker images"},
     Guess{"", "image list", "images are the engine's: docker images"},
     Guess{"", "image inspect", "images are the engine's: docker image inspect"},
@@ -127,7 +160,8 @@ constexpr std::string_view k_foreground = "run waits for its command; sandbox cr
 constexpr std::string_view k_background = "a background command: end it with & in sh -c; it lives as long as the session";
 constexpr std::string_view k_whole = "directories are copied whole anyway: leave it out";
 constexpr std::string_view k_kept = "modes and times are kept anyway; owners become the session's user";
-constexpr std::string_view k_gone_whole = "destroy asks nothing and takes all of a session: leave -rf out, or write -f";
+constexpr std::string_view k_gone_whole = "destroy asks nothing and takes all of a session: leave -rf out, or write -f; sandbox fs rm -r SESSION:PATH removes files";
+constexpr std::string_view k_on_stdin = "the content comes on standard input: echo TEXT | sandbox fs write SESSION:PATH";
 constexpr std::string_view k_paths_told = "diff prints no more than paths and A, M or D unless --patch or --json is given";
 constexpr std::string_view k_contexts = "docker's contexts hold here too: DOCKER_CONTEXT; --engine URL names an engine";
 constexpr std::string_view k_whose_sessions = "--owner NAME says whose sessions are meant";
@@ -209,6 +243,19 @@ constexpr std::array k_options{
     Guess{"cp", "-R", k_whole},
     Guess{"cp", "-rf", k_whole},
     Guess{"cp", "--recursive", k_whole},
+    Guess{"fs ls", "-r", "-R"},
+    Guess{"fs ls", "-a", "names that begin with a dot are listed anyway: leave -a out"},
+    Guess{"fs ls", "-1", "--quiet gives the names alone, one a line"},
+    Guess{"fs ls", "--max-depth", "--depth N"},
+    Guess{"fs read", "-n", "--lines 1,COUNT"},
+    Guess{"fs read", "-c", "--bytes 0,COUNT"},
+    Guess{"fs read", "--offset", "--bytes START,COUNT or --lines START,COUNT"},
+    Guess{"fs read", "--limit", "--lines START,COUNT, and --max-bytes SIZE"},
+    Guess{"fs write", "--content", k_on_stdin},
+    Guess{"fs write", "--text", k_on_stdin},
+    Guess{"fs write", "-f", "a file that is there is replaced anyway: leave -f out"},
+    Guess{"fs rm", "-R", "-r"},
+    Guess{"fs rm", "--ignore-missing", "-f"},
     Guess{"ps", "--filter", "-l KEY=VALUE selects by label; sandbox inspect NAME shows one session"},
     Guess{"ps", "-f", "-l KEY=VALUE selects by label; sandbox inspect NAME shows one session"},
     Guess{"ps", "-A", "--all-owners lists everybody's"},
@@ -256,6 +303,8 @@ constexpr std::array k_options{
 constexpr std::array k_arguments{
     Guess{"create", "", "the image is an option: sandbox create --image IMAGE; a name is one too: --name NAME"},
     Guess{"ps", "", "sandbox inspect SESSION shows one session"},
+    Guess{"fs write", "", k_on_stdin},
+    Guess{"fs read", "", "one file at a time; sandbox cp SESSION:PATH - gives a whole tree"},
     Guess{"doctor", "", "sandbox inspect --effective SESSION looks at one session"},
     Guess{"gc", "", "sandbox destroy SESSION ends one session"},
 };
@@ -282,6 +331,8 @@ std::optional<std::string> hint_for_option(std::string_view command, std::string
 }
 
 std::optional<std::string> hint_for_argument(std::string_view command, std::string_view argument) {
+    // `ls` lists sessions, unless it is files that are meant.
+    if (command == "ps" && argument.find(':') != std::string_view::npos) return "sandbox fs ls SESSION:PATH lists files";
     return look_up(k_arguments, command, argument);
 }
 

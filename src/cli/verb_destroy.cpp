@@ -38,6 +38,10 @@ app::DestroySelection selection_from(const Invocation& call) {
         throw Error(ErrorCode::usage, "--all-owners needs -l or --all").hint("another owner's session: --owner NAME");
     }
     for (const auto& name : selection.names) {
+        // Said before anything is destroyed: who writes rm SESSION:PATH wants to lose a file, and not a session.
+        if (name.find_first_of(":/") != std::string::npos) {
+            throw Error(ErrorCode::usage, quoted(name) + " is a path, and no session").hint("sandbox fs rm SESSION:PATH removes files");
+        }
         if (name.empty()) {
             throw Error(ErrorCode::usage, "a session's name is empty")
                 .hint("in a script, the create before may have failed: create --name NAME, and destroy --ignore-missing NAME");

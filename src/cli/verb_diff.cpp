@@ -3,6 +3,7 @@
 #include "cli/documents.hpp"
 #include "cli/output.hpp"
 #include "cli/spool.hpp"
+#include "cli/terminal_text.hpp"
 #include "cli/verbs.hpp"
 #include "domain/patch.hpp"
 #include "util/terminal.hpp"
@@ -37,17 +38,6 @@ std::string line_of(const Change& change) {
     const auto& entry = change.entry();
     const std::string name = entry.path + (entry.type == InventoryType::directory ? "/" : "");
     return std::string(1, letter_of(change)) + " " + domain::quoted_path("", name) + "\n";
-}
-
-// As a terminal may have it: the lines of a file can hold anything.
-std::string for_terminal(std::string_view patch) {
-    std::vector<std::string> lines = split(patch, '\n');
-    for (auto& line : lines) {
-        std::vector<std::string> parts = split(line, '\t');
-        for (auto& part : parts) part = printable(part);
-        line = join(parts, "\t");
-    }
-    return join(lines, "\n");
 }
 
 // What is found, in whichever form it was asked for.

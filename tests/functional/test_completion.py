@@ -34,6 +34,11 @@ CASES = {
     "wait-port": (["wait-port", "we"], "web"),
     "forward": (["forward", "we"], "web"),
     "preview": (["preview", "we"], "web"),
+    "fs ls": (["fs", "ls", "web:out"], "web:output/"),
+    "fs read": (["fs", "read", "web:output/"], "web:output/report.md"),
+    "fs write": (["fs", "write", "--app"], "--append"),
+    "fs mkdir": (["fs", "mkdir", "-p", "w"], "web:"),
+    "fs rm": (["fs", "rm", "web:output/report.md", "web:out"], "web:output/"),
     "workspace ls": (["workspace", "ls", "--all"], "--all-owners"),
     "workspace inspect": (["workspace", "inspect", ""], "project-42"),
     "workspace rm": (["workspace", "rm", "proj"], "project-42"),
@@ -105,6 +110,12 @@ def test_files_in_a_session(shared, web):
     assert offered(shared, "cp", "report.md", "web:out") == {"web:output/"}
     assert offered(shared, "cp", "web:output/report.md", "w") == {":files"}
     assert offered(shared, "cp", "nosuch:") == offered(shared, "cp", "web:nosuch/") == set()
+
+
+def test_the_file_tools_want_a_session_in_every_word(shared, web):
+    assert offered(shared, "fs", "rm", "") == {"web:"}
+    assert offered(shared, "fs", "rm", "web:output/report.md", "") == {"web:"}
+    assert offered(shared, "fs", "read", "output") == set()
 
 
 def test_paths_for_a_diff(shared, web):

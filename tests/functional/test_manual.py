@@ -172,6 +172,12 @@ def test_json_fields_are_those_that_are_printed(sb, base):
     check("wait", sb.run("--json", "wait", "--timeout", "1ms", "web", status=124).json(), "exec")
     check("stats", sb.json("stats", "--interval", "100ms", "web"))
     check("cp", sb.json("cp", "/etc/hostname", "web:"))
+    check("fs write", sb.run("--json", "fs", "write", "web:note", input="x\n").json())
+    check("fs read", sb.json("fs", "read", "--lines", "1", "web:note"))
+    check("fs ls", sb.json("fs", "ls", "web:"))
+    check("fs ls", sb.run("--json", "fs", "ls", "web:", "web:nosuch", status=3).json(), "exec")
+    check("fs mkdir", sb.run("--json", "fs", "mkdir", "web:d", "web:d", status=4).json(), "fs ls", "exec")
+    check("fs rm", sb.run("--json", "fs", "rm", "web:d", "web:note", status=4).json(), "fs ls", "exec")
     sb.sh("web", "ln -s hostname link; printf x >\"$(printf 'b\\377d')\"")
     printed, known = check("diff", sb.json("diff", "--patch", "web"))
     words = {"file", "directory", "symlink", "fifo", "socket", "device", "content", "Base64"}

@@ -2,6 +2,7 @@
 // Frames and messages from a hostile peer: whatever the bytes and however they are cut, decoding throws WireError or gives
 // a message, holds no more than came in, and does not depend on the cuts.
 #include "agent/files_messages.hpp"
+#include "agent/files_request.hpp"
 #include "agent/messages.hpp"
 
 #include <algorithm>
@@ -53,6 +54,10 @@ void decode_messages(std::string_view payload) {
     try_decode(decode_failure, payload);
     try_decode(decode_list, payload);
     try_decode(decode_names, payload);
+    try_decode(decode_files_request, payload);
+    try_decode(decode_entries, payload);
+    try_decode(decode_page, payload);
+    try_decode(decode_written, payload);
 }
 
 } // namespace
