@@ -23,8 +23,10 @@ bool is_tried_anyway(const std::string& address) {
     return address == loopback || address == loopback_6 || address == std::string(four, '\0') || address == std::string(sizeof(in6_addr), '\0');
 }
 
-Addresses addresses_of(std::uint16_t port) {
-    Addresses addresses{loopback_address(AF_INET, port), loopback_address(AF_INET6, port)};
+// The list is only asked when both are refused.
+Addresses addresses_of(std::uint16_t port, TcpRelay::Attempt attempt) {
+    if (attempt == TcpRelay::Attempt::first) return {loopback_address(AF_INET, port), loopback_address(AF_INET6, port)};
+    Addresses addresses;
     for (const ListeningSocket& socket : listening_sockets()) {
         if (socket.port == port && !is_tried_anyway(socket.address)) addresses.push_back(socket_address(socket.address, port));
     }

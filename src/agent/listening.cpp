@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/listening.hpp"
 
+#include "agent/listening_diag.hpp"
 #include "agent/processes.hpp"
 #include "util/fd.hpp"
 
@@ -12,6 +13,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <memory>
+#include <sys/socket.h>
 #include <tuple>
 #include <unistd.h>
 
@@ -90,8 +92,8 @@ void look_into(const Process& process, std::vector<ListeningSocket>& sockets) {
 
 std::vector<ListeningSocket> listening_sockets() {
     std::vector<ListeningSocket> sockets;
-    read_table("/proc/net/tcp", sockets);
-    read_table("/proc/net/tcp6", sockets);
+    if (!read_by_diag(AF_INET, sockets)) read_table("/proc/net/tcp", sockets);
+    if (!read_by_diag(AF_INET6, sockets)) read_table("/proc/net/tcp6", sockets);
     std::sort(sockets.begin(), sockets.end(), [](const auto& a, const auto& b) {
         return std::tuple(a.port, a.address.size(), a.address, a.inode) < std::tuple(b.port, b.address.size(), b.address, b.inode);
     });

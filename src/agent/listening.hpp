@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which TCP ports accept connections in this network namespace, and whose they are: proc_net_tcp(5), looked up by the sockets' inodes.
+// Which TCP ports accept connections in this network namespace, and whose they are, looked up by the sockets' inodes.
 //
 //   std::vector<ListeningSocket> sockets = listening_sockets(); name_owners(sockets);
 #pragma once

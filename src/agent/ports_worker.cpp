@@ -14,8 +14,10 @@
 namespace sandbox::agent {
 namespace {
 
-// The kernel tells nobody that a socket has begun to listen.
+// The kernel tells nobody that a socket has begun to listen. What takes seconds to come may be noticed a little later.
 constexpr int k_look_again_ms = 20;
+constexpr int k_look_seldom_ms = 100;
+constexpr int k_first_looks = 100;
 
 ListeningMessage told(PortState state, std::vector<ListeningSocket> sockets) {
     name_owners(sockets);
@@ -34,9 +36,9 @@ std::vector<unsigned long> inodes_of(const std::vector<ListeningSocket>& sockets
 
 enum class Next { look_again, expired, over };
 
-Next rest(int connection, int control) {
+Next rest(int connection, int control, int milliseconds) {
     std::array<pollfd, 2> set{pollfd{connection, POLLIN, 0}, pollfd{control, POLLIN, 0}};
-    if (::poll(set.data(), set.size(), k_look_again_ms) < 0) return errno == EINTR ? Next::look_again : Next::over;
+    if (::poll(set.data(), set.size(), milliseconds) < 0) return errno == EINTR ? Next::look_again : Next::over;
     char word = 0;
     if (set[1].revents != 0) return ::read(control, &word, 1) == 1 && word == k_control_expired ? Next::expired : Next::over;
     return set[0].revents != 0 ? Next::over : Next::look_again; // nothing is said any more: it is the client's end
@@ -54,15 +56,15 @@ int run_wait_port_worker(WorkerConnection& connection, int control) {
     if (!request || request->type != FrameType::request) return 0;
     const std::uint16_t port = decode_wait_port(request->payload);
     std::vector<unsigned long> seen;
-    for (bool is_first = true;; is_first = false) {
+    for (int looks = 0;; looks = std::min(looks + 1, k_first_looks)) {
         std::vector<ListeningSocket> sockets = listening_sockets();
         const bool listens = std::any_of(sockets.begin(), sockets.end(), [port](const auto& socket) { return socket.port == port; });
-        if (std::vector<unsigned long> now = inodes_of(sockets); is_first || now != seen) {
+        if (std::vector<unsigned long> now = inodes_of(sockets); looks == 0 || now != seen) {
             seen = std::move(now);
             connection.write(encode(told(listens ? PortState::listening : PortState::waiting, std::move(sockets))));
         }
         if (listens) return 0;
-        const Next next = rest(connection.fd(), control);
+        const Next next = rest(connection.fd(), control, looks < k_first_looks ? k_look_again_ms : k_look_seldom_ms);
         if (next == Next::expired) connection.write(encode(ListeningMessage{PortState::expired, {}}));
         if (next != Next::look_again) return 0;
     }

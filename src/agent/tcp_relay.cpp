@@ -112,15 +112,22 @@ void TcpRelay::take_open(std::uint32_t id, Reader& reader) {
     if (!has_room()) return say(StreamWord::reset, id, EMFILE);
     Stream& stream = m_streams[id];
     stream.port = static_cast<std::uint16_t>(port);
-    stream.addresses = m_connect(stream.port);
+    stream.addresses = m_connect(stream.port, Attempt::first);
     std::reverse(stream.addresses.begin(), stream.addresses.end());
     connect_next(id, stream, ECONNREFUSED);
     sweep();
 }
 
+bool TcpRelay::has_address(Stream& stream) const {
+    if (stream.addresses.empty() && std::exchange(stream.attempt, Attempt::second) == Attempt::first) {
+        stream.addresses = m_connect(stream.port, Attempt::second);
+    }
+    return !stream.addresses.empty();
+}
+
 // `error` is what is told when there is no address left.
 void TcpRelay::connect_next(std::uint32_t id, Stream& stream, int error) {
-    while (!stream.addresses.empty()) {
+    while (has_address(stream)) {
         const sockaddr_in6 address = stream.addresses.back();
         stream.addresses.pop_back();
         stream.socket.reset(::socket(address.sin6_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -222,7 +229,10 @@ void TcpRelay::serve_one(std::uint32_t id, Stream& stream, short events) {
         socklen_t size = sizeof error;
         ::getsockopt(stream.socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
         // It was taken and reset before anybody looked: that is this server's answer, and no other address is asked for one.
-        if (error == ECONNRESET) stream.addresses.clear();
+        if (error == ECONNRESET) {
+            stream.addresses.clear();
+            stream.attempt = Attempt::second;
+        }
         if (error != 0) return connect_next(id, stream, error == ECONNRESET ? 0 : error);
         stream.connecting = false;
         return write_to(id, stream);

@@ -36,7 +36,8 @@ sockaddr_in6 socket_address(std::string_view bytes, std::uint16_t port); // 4 or
 
 class TcpRelay {
   public:
-    using Connect = std::function<Addresses(std::uint16_t port)>;
+    enum class Attempt { first, second }; // the second when all of the first were refused
+    using Connect = std::function<Addresses(std::uint16_t port, Attempt attempt)>;
     // `speaks`: the type of the frames of this side. Without `connect` the other side may open nothing.
     explicit TcpRelay(FrameType speaks, Connect connect = {});
     TcpRelay(const TcpRelay&) = delete;
@@ -68,7 +69,8 @@ class TcpRelay {
     struct Stream {
         Fd socket;
         std::uint16_t port = 0;
-        Addresses addresses; // still to be tried while connecting
+        Addresses addresses; // still to be tried while connecting, the next one last
+        Attempt attempt = Attempt::first;
         bool connecting = false;
         bool answered = false;
         bool read_ended = false;  // the socket's end was passed on
@@ -83,6 +85,7 @@ class TcpRelay {
 
     void take_open(std::uint32_t id, Reader& reader);
     void take_data(std::uint32_t id, Stream& stream, std::string_view bytes);
+    bool has_address(Stream& stream) const;
     void connect_next(std::uint32_t id, Stream& stream, int error);
     void serve_one(std::uint32_t id, Stream& stream, short events);
     void read_from(std::uint32_t id, Stream& stream);

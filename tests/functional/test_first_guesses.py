@@ -280,7 +280,7 @@ def test_every_hint_names_what_there_is(shared):
     hints = re.findall(r'Guess\{(?:"[^"]*"|k_\w+), "[^"]*", "([^"]*)"\}', text) + re.findall(r'k_\w+ = "([^"]*)"', text)
     assert len(hints) > 100
     for hint in hints:
-        for first, second in re.findall(r"sandbox ([a-z]+)(?: ([a-z]+))?", hint):
+        for first, second in re.findall(r"sandbox ([a-z]+(?:-[a-z]+)*)(?: ([a-z]+))?", hint):
             assert first in verbs or f"{first} {second}" in verbs or (first in groups and not second), hint
         for option in re.findall(r"--([a-z-]+)", hint.replace("leave --", "")):
             assert option in options, hint
