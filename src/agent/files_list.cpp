@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
+#include <utility>
 
 namespace sandbox::agent {
 namespace {
@@ -84,7 +85,8 @@ class Listing {
         : m_connection(connection), m_depth(request.depth), m_out(connection, request.max_entries) {}
 
     void directory(Fd root) {
-        go_into(std::move(root), "");
+        auto names = names_of(root.get());
+        go_into(std::move(root), "", std::move(names));
         while (!m_levels.empty()) {
             Level& level = m_levels.back();
             if (level.next == level.names.size()) {
@@ -103,21 +105,22 @@ class Listing {
     }
 
   private:
+    using Names = std::vector<std::pair<std::string, unsigned>>; // with their S_IFMT formats
     struct Level {
-        std::vector<std::string> names;
+        Names names;
         std::size_t next = 0;
     };
 
-    void go_into(Fd directory, std::string_view name) {
-        expect_client(m_connection);
+    void go_into(Fd directory, std::string_view name, Names names) {
         m_stack.push(std::move(directory), name);
-        m_levels.push_back({names_of(m_stack.top()), 0});
+        m_levels.push_back({std::move(names), 0});
     }
 
     // The first of them, as many as there is room for and one that tells that there are more.
-    std::vector<std::string> names_of(int directory) const {
+    Names names_of(int directory) const {
+        expect_client(m_connection);
         const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(m_out.room() + 1, SIZE_MAX / 4));
-        std::vector<std::string> names;
+        Names names;
         const auto keep_first = [&] {
             if (names.size() <= most) return;
             std::nth_element(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(most), names.end());
@@ -126,7 +129,7 @@ class Listing {
         list_directory(directory, [&](const std::string& name, unsigned format) {
             // An unfinished copy is part of no tree.
             if (format == S_IFDIR && is_staging_name(name)) return;
-            names.push_back(name);
+            names.emplace_back(name, format);
             if (names.size() >= 2 * most) keep_first();
         });
         keep_first();
@@ -135,22 +138,30 @@ class Listing {
     }
 
     // False at the end of the room.
-    bool visit(const std::string& name) {
-        struct stat info {};
-        if (::fstatat(m_stack.top(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
-            if (errno == ENOENT) return true; // removed since it was listed
-            throw path_error("cannot look at", name);
-        }
+    bool visit(const std::pair<std::string, unsigned>& seen) {
+        const std::string& name = seen.first;
         std::string path = m_stack.path().empty() ? name : m_stack.path() + "/" + name;
-        ListedEntry entry = entry_of(m_stack.top(), name, std::move(path), info);
-        Fd below;
-        if (entry.type == InventoryType::directory && m_stack.depth() < m_depth) below = open_below(name, entry);
+        ListedEntry entry;
+        struct stat info {};
+        if (::fstatat(m_stack.top(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
+            entry = entry_of(m_stack.top(), name, std::move(path), info);
+        } else if (errno == ENOENT) {
+            return true; // removed since it was listed
+        } else {
+            entry.problem = std::strerror(errno); // a directory that may be read and not be entered, for one
+            entry.path = std::move(path);
+            entry.type = type_of(seen.second);
+        }
+        Names names;
+        Fd below = open_below(name, entry, names);
         if (!m_out.add(std::move(entry))) return false;
-        if (below) go_into(std::move(below), name);
+        if (below) go_into(std::move(below), name, std::move(names));
         return true;
     }
 
-    Fd open_below(const std::string& name, ListedEntry& entry) const {
+    // With its names. What keeps it from being listed keeps nothing else from being.
+    Fd open_below(const std::string& name, ListedEntry& entry, Names& names) const {
+        if (entry.type != InventoryType::directory || m_stack.depth() >= m_depth || !entry.problem.empty()) return {};
         if (m_stack.depth() >= k_deepest || entry.path.size() > k_longest_directory) {
             entry.problem = "nested too deep";
             return {};
@@ -158,6 +169,13 @@ class Listing {
         Fd directory(::openat(m_stack.top(), name.c_str(), k_directory_flags));
         // Gone since it was seen, or something else by now: then there is nothing in it.
         if (!directory && errno != ENOENT && errno != ENOTDIR && errno != ELOOP) entry.problem = std::strerror(errno);
+        if (!directory) return {};
+        try {
+            names = names_of(directory.get());
+        } catch (const Error& error) {
+            entry.problem = error.message();
+            return {};
+        }
         return directory;
     }
 

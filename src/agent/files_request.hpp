@@ -69,7 +69,7 @@ struct ListedEntry {
     std::uint32_t uid = 0;
     std::uint32_t gid = 0;
     std::string link;    // a symlink's target
-    std::string problem; // why nothing below a directory is listed; empty: nothing kept it
+    std::string problem; // why no more is known of it, or of what is in a directory; empty: all was
 };
 struct EntriesMessage {
     std::vector<ListedEntry> entries;

@@ -25,7 +25,7 @@ struct FileEntry {
     std::uint32_t uid = 0;
     std::uint32_t gid = 0;
     std::string link;    // a symlink's target
-    std::string problem; // why nothing below a directory is listed (its permissions); from the container: print it safely
+    std::string problem; // why no more is known of it, or of what is in it (permissions); from the container: print it safely
 };
 
 inline constexpr std::uint32_t k_whole_depth = UINT32_MAX;

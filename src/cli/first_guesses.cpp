@@ -247,6 +247,7 @@ constexpr std::array k_options{
     Guess{"fs ls", "-a", "names that begin with a dot are listed anyway: leave -a out"},
     Guess{"fs ls", "-1", "--quiet gives the names alone, one a line"},
     Guess{"fs ls", "--max-depth", "--depth N"},
+    Guess{"fs read", "--tail", "sandbox exec SESSION tail FILE, where the image has it; --lines START,COUNT reads on from a line"},
     Guess{"fs read", "-n", "--lines 1,COUNT"},
     Guess{"fs read", "-c", "--bytes 0,COUNT"},
     Guess{"fs read", "--offset", "--bytes START,COUNT or --lines START,COUNT"},

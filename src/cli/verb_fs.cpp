@@ -102,7 +102,7 @@ std::string list_text(const channel::FileList& list, bool names_only) {
 
 void say_what_is_missing(const std::string& place, const channel::FileList& list) {
     for (const auto& entry : list.entries) {
-        if (!entry.problem.empty()) say(printable(entry.path) + " is listed without what is in it: " + printable(entry.problem));
+        if (!entry.problem.empty()) say(printable(entry.path) + ": " + printable(entry.problem));
     }
     if (list.truncated) say("the list of " + printable(place) + " ends after " + counted(list.entries.size(), "name") + "; there are more (--max-entries)");
     if (list.entries.empty()) say("there is nothing in " + printable(place));

@@ -41,7 +41,7 @@ constexpr std::array k_keys = {
                 "", "", "{input/ticket.txt: \"text as it is\", src: {fromDir: ./src, exclude: [\".git\"]}}"},
     ManifestKey{"limits.timeout", duration, "Default time-out of each exec (0 is none)", "0", "", "20s", 0, 0, Rule::maximum},
     ManifestKey{"limits.maxOutput", size, "Bytes captured of each output stream", "64KB", "", "64KB", 0, 0, Rule::maximum},
-    ManifestKey{"limits.maxFile", size, "Biggest file that may be copied", "", "", "256KB", 0, 0, Rule::maximum},
+    ManifestKey{"limits.maxFile", size, "Biggest file that may be copied, read or written", "", "", "256KB", 0, 0, Rule::maximum},
     ManifestKey{"limits.memory", size, "Memory of the whole session", "1GiB", "", "512MB", k_least_memory, 0, Rule::maximum},
     ManifestKey{"limits.cpus", number, "Processors, fractions allowed", "1", "", "0.5", 0, 512, Rule::maximum},
     ManifestKey{"limits.pids", count, "Processes and threads of the whole session", "256", "", "64", 1, 4'194'304, Rule::maximum},

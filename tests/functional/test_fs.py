@@ -74,6 +74,7 @@ def test_a_tree_is_listed_as_deep_and_as_far_as_wanted(shared, session, place):
     assert len(cut.lines()) == 3 and "--max-entries" in cut.errors
     assert shared.json("fs", "ls", "-R", "--max-entries", "2", place)["truncated"] is True
     assert shared.json("fs", "ls", "-R", place)["truncated"] is False
+    assert "self" in names(shared, "-R", "--max-entries", "100000", f"{session}:/proc")  # where things come and go
     shared.fails(2, "fs", "ls", "--depth", "0", place)
     shared.fails(2, "fs", "ls", "-d", "-R", place)
 
@@ -86,6 +87,9 @@ def test_names_that_a_terminal_would_obey(shared, session, place):
     bad = next(entry for entry in shared.json("fs", "ls", place)["entries"] if "pathBase64" in entry)
     assert base64.b64decode(bad["pathBase64"]) == b"bad\xff"
     assert shared.run("fs", "read", f"{place}/".encode() + b"bad\xff").out == b""
+    for args in (["read"], ["rm"], ["ls"]):
+        error = shared.fails_json(3, "fs", *args, f"{place}/".encode() + b"no\xff\n\x1b[31m")
+        assert error["code"] == "not_found" and error["message"].isprintable()
 
 
 # --- read ------------------------------------------------------------------------------------------------------------

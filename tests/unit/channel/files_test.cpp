@@ -136,14 +136,16 @@ TEST_CASE("what keeps a directory from being listed is said of it, and nothing e
     LiveAgent::Options options;
     options.prefix = {"setpriv", "--bounding-set=-dac_override,-dac_read_search"}; // for which root is an owner like others
     LiveAgent agent(std::move(options));
-    agent.shell("mkdir -p t/closed/x t/open; chmod 0 t/closed; touch t/open/y");
+    agent.shell("mkdir -p t/closed/x t/open t/readable/z; touch t/open/y; chmod 0 t/closed; chmod 444 t/readable");
     const auto list = list_files(agent.link(), {.path = "t", .depth = k_whole_depth});
-    CHECK(paths(list) == "closed/ open/ open/y ");
+    CHECK(paths(list) == "closed/ open/ open/y readable/ readable/z/ ");
     CHECK(list.entries[0].problem == "Permission denied");
     CHECK(list.entries[1].problem == "");
+    CHECK(list.entries[3].problem == "");
+    CHECK(list.entries[4].problem == "Permission denied");
     CHECK(code_of([&] { list_files(agent.link(), {.path = "t/closed"}); }) == "io_error");
     SUBCASE("and a whole tree goes all the same, if it is one's own") {
-        CHECK(remove_file(agent.link(), {.path = "t", .recursive = true}) == 5);
+        CHECK(remove_file(agent.link(), {.path = "t", .recursive = true}) == 7);
         CHECK(stat_of(agent, "t").st_mode == 0);
     }
 }
