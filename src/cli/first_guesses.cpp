@@ -40,10 +40,11 @@ constexpr std::array k_verbs{
     Guess{"", "status", "sandbox ps lists sessions, sandbox inspect SESSION shows one"},
     Guess{"", "describe", "sandbox inspect SESSION"},
     Guess{"", "show", "sandbox inspect SESSION"},
+    Guess{"", "process", "sandbox proc ls SESSION lists a session's managed processes"},
+    Guess{"", "processes", "sandbox proc ls SESSION lists a session's managed processes"},
     Guess{"", "top", "sandbox exec SESSION ps, where the image has it; sandbox ps tells what each session has left"},
     Guess{"", "stats", "sandbox exec --json tells what a command used; sandbox inspect SESSION shows its last ones"},
-    Guess{"", "logs", "what a command prints is what sandbox exec prints; sandbox events tells what ran and how it ended"},
-    Guess{"", "log", "sandbox events tells what happened"},
+    Guess{"", "log", "sandbox logs SESSION shows what its processes print; sandbox events tells what happened"},
     Guess{"", "history", "sandbox events tells what happened"},
     Guess{"", "wait", "sandbox exec waits for its command"},
     Guess{"", "attach", "sandbox exec -it SESSION sh"},
@@ -108,6 +109,17 @@ constexpr std::array k_verbs{
     Guess{"", "manifest validate", "sandbox manifest check FILE"},
     Guess{"", "manifest lint", "sandbox manifest check FILE"},
     Guess{"", "manifest new", "sandbox manifest init"},
+    Guess{"", "proc run", "sandbox proc start SESSION COMMAND"},
+    Guess{"", "proc list", "sandbox proc ls SESSION"},
+    Guess{"", "proc ps", "sandbox proc ls SESSION"},
+    Guess{"", "proc status", "sandbox proc ls SESSION tells how each is"},
+    Guess{"", "proc inspect", "sandbox proc ls --json SESSION tells all of each"},
+    Guess{"", "proc log", "sandbox proc logs SESSION PROCESS"},
+    Guess{"", "proc tail", "sandbox proc logs -f --tail 10 SESSION PROCESS"},
+    Guess{"", "proc attach", "sandbox proc logs -f SESSION PROCESS"},
+    Guess{"", "proc kill", "sandbox proc stop --grace 0s SESSION PROCESS"},
+    Guess{"", "proc rm", "sandbox proc stop SESSION PROCESS ends one; an ended one goes with its session"},
+    Guess{"", "proc restart", "sandbox proc stop, then sandbox proc start; --restart on-failure:N starts one again that fails"},
     Guess{"", "config get", "sandbox config show"},
     Guess{"", "config list", "sandbox config show"},
     Guess{"", "config ls", "sandbox config show"},
@@ -118,7 +130,8 @@ constexpr std::array k_verbs{
 constexpr std::string_view k_no_mounts = "host directories are never mounted: bring files in with `files:` in the manifest or sandbox cp";
 constexpr std::string_view k_returns = "create always returns at once, and what runs is started by sandbox exec";
 constexpr std::string_view k_terminal = "create starts nothing: sandbox exec -it SESSION sh";
-constexpr std::string_view k_background = "a background command: end it with & in sh -c; it lives as long as the session";
+constexpr std::string_view k_background = "sandbox proc start SESSION COMMAND returns at once, and keeps its output and its status";
+constexpr std::string_view k_starts = "proc start always returns at once, and gives no terminal: leave it out";
 constexpr std::string_view k_its_user = "commands run as the session's user; set `user:` in the manifest";
 constexpr std::string_view k_whole = "directories are copied whole anyway: leave it out";
 constexpr std::string_view k_kept = "modes and times are kept anyway; owners become the session's user";
@@ -186,6 +199,25 @@ constexpr std::array k_options{
     Guess{"exec", "--user", k_its_user},
     Guess{"exec", "--privileged", k_its_user},
     Guess{"exec", "-c", "sandbox exec SESSION -- sh -c '...'"},
+    Guess{"proc start", "-d", k_starts},
+    Guess{"proc start", "--detach", k_starts},
+    Guess{"proc start", "-i", k_starts},
+    Guess{"proc start", "-t", k_starts},
+    Guess{"proc start", "-it", k_starts},
+    Guess{"proc start", "-u", k_its_user},
+    Guess{"proc start", "--user", k_its_user},
+    Guess{"proc start", "--rm", "an ended process stays for its log, and goes with its session: leave --rm out"},
+    Guess{"proc start", "--wait", "--ready-port PORT or --ready-log TEXT waits until it serves; sandbox proc wait for its end"},
+    Guess{"proc start", "--timeout", "sandbox proc wait --timeout DURATION, then sandbox proc stop"},
+    Guess{"proc stop", "-t", "--grace DURATION"},
+    Guess{"proc stop", "--timeout", "--grace DURATION"},
+    Guess{"proc stop", "--time", "--grace DURATION"},
+    Guess{"proc stop", "-f", "--grace 0s kills at once"},
+    Guess{"proc stop", "--force", "--grace 0s kills at once"},
+    Guess{"proc ls", "-a", "those that have ended are listed too: leave it out"},
+    Guess{"proc ls", "--all", "those that have ended are listed too: leave it out"},
+    Guess{"logs", "--until", "--since WHEN says where it begins"},
+    Guess{"proc logs", "--until", "--since WHEN says where it begins"},
     Guess{"cp", "-a", k_kept},
     Guess{"cp", "--archive", k_kept},
     Guess{"cp", "-p", k_kept},

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one table of commands, in the order in which help lists them.
 #include "cli/verbs.hpp"
+#include "cli/verbs_processes.hpp"
 
 #include <algorithm>
 
 namespace sandbox::cli {
 
 std::span<const Command> commands() {
-    static const std::vector<Command> table{k_create, k_exec, k_ps, k_inspect, k_destroy, k_cp, k_diff, k_workspace_ls,
+    static const std::vector<Command> table{k_create, k_exec, k_ps, k_inspect, k_destroy, k_cp, k_diff,
+                                            k_logs, k_proc_start, k_proc_ls, k_proc_logs, k_proc_stop, k_proc_wait, k_workspace_ls,
                                             k_workspace_inspect, k_workspace_rm, k_manifest_init, k_manifest_check,
                                             k_manifest_explain, k_manifest_schema, k_gc, k_doctor, k_events, k_image_bootstrap,
                                             k_image_import, k_config_show, k_completion, k_help, k_version,
