@@ -24,10 +24,10 @@ constexpr std::size_t k_last_bytes = 600;
 std::string last_lines(Context& context, const state::SessionRow& row, const std::string& id) {
     std::string text;
     try {
-        read_log(context, row, {.process = id, .tail = k_last_lines}, channel::Follow::no, [&](const channel::LogPiece& piece) {
+        read_log(context, row, {.process = id, .tail = k_last_lines}, channel::Follow::no, {[&](const channel::LogPiece& piece) {
             text += piece.bytes;
             if (text.size() > 2 * k_last_bytes) text.erase(0, text.size() - k_last_bytes);
-        });
+        }});
     } catch (const Error&) {
         return {};
     }

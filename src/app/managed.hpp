@@ -42,13 +42,19 @@ int process_exit_status(const channel::ManagedProcess& process);
 // What is to be said of one that did not end by itself, or left something behind; absent otherwise.
 std::optional<Error> process_error(const channel::ManagedProcess& process);
 
+// Where a log goes to. Whoever follows it must not hold the session when nobody reads any more: `output` is watched, and when its reader is gone
+// the call throws interrupted with SIGPIPE. -1: nothing is.
+template <typename... Piece> struct LogSink {
+    std::function<void(Piece...)> on_piece;
+    int output = -1;
+};
+
 // One process's log. Throws what LogReader throws, and aborted when what kept it was killed meanwhile.
-using OnPiece = std::function<void(const channel::LogPiece&)>;
 channel::ManagedProcess read_log(Context& context, const state::SessionRow& row, const channel::LogQuery& query, channel::Follow follow,
-                                 const OnPiece& on_piece);
+                                 const LogSink<const channel::LogPiece&>& sink);
 
 // All processes' logs as one, ordered by time. Follow::yes goes on until nothing runs any more, and takes in who is started meanwhile.
-using OnAnyPiece = std::function<void(const channel::ManagedProcess&, const channel::LogPiece&)>;
-void read_all_logs(Context& context, const state::SessionRow& row, const channel::LogQuery& query, channel::Follow follow, const OnAnyPiece& on_piece);
+using MergedSink = LogSink<const channel::ManagedProcess&, const channel::LogPiece&>;
+void read_all_logs(Context& context, const state::SessionRow& row, const channel::LogQuery& query, channel::Follow follow, const MergedSink& sink);
 
 } // namespace sandbox::app

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <list>
 #include <poll.h>
 #include <set>
@@ -34,10 +35,19 @@ struct Source {
 // The log of one whose keeper was killed is lost; that of the others is not.
 bool is_readable(const ManagedProcess& process) { return process.state != channel::ManagedState::aborted; }
 
+// Until something is there, or the time (milliseconds) is up.
+void await(std::vector<pollfd>& set, int output, int time) {
+    set.push_back({output, 0, 0});
+    if (::poll(set.data(), set.size(), time) < 0 && errno != EINTR) throw errno_error("cannot wait for output");
+    const bool is_read = (set.back().revents & (POLLERR | POLLNVAL)) == 0;
+    set.pop_back();
+    if (!is_read) throw Error(ErrorCode::interrupted, "standard output is closed").signal(SIGPIPE);
+}
+
 class Merge {
   public:
-    Merge(const channel::Link& link, const LogQuery& query, Follow follow, const OnAnyPiece& on_piece)
-        : m_link(link), m_query(query), m_follow(follow), m_on_piece(on_piece) {}
+    Merge(const channel::Link& link, const LogQuery& query, Follow follow, const MergedSink& sink)
+        : m_link(link), m_query(query), m_follow(follow), m_sink(sink) {}
 
     void run() {
         add_new();
@@ -69,7 +79,7 @@ class Merge {
                 if (source.piece && (first == nullptr || source.piece->time_ms < first->piece->time_ms)) first = &source;
             }
             if (first == nullptr) return;
-            m_on_piece(first->process, *first->piece);
+            m_sink.on_piece(first->process, *first->piece);
             first->piece.reset();
         }
     }
@@ -82,7 +92,7 @@ class Merge {
             has_bytes = has_bytes || source.reader.has_bytes();
         }
         const std::int64_t left = std::clamp<std::int64_t>(until - boot_now_ms(), 0, k_look_again_ms);
-        if (::poll(set.data(), set.size(), has_bytes ? 0 : static_cast<int>(left)) < 0 && errno != EINTR) throw errno_error("cannot wait for output");
+        await(set, m_sink.output, has_bytes ? 0 : static_cast<int>(left));
         auto entry = set.cbegin();
         for (Source& source : m_sources) {
             if ((entry++)->revents != 0 || source.reader.has_bytes()) fill(source);
@@ -115,25 +125,30 @@ class Merge {
     const channel::Link& m_link;
     const LogQuery& m_query;
     Follow m_follow;
-    const OnAnyPiece& m_on_piece;
+    const MergedSink& m_sink;
     std::list<Source> m_sources;
     std::set<std::string> m_known;
 };
 
 } // namespace
 
-ManagedProcess read_log(Context& context, const state::SessionRow& row, const LogQuery& query, Follow follow, const OnPiece& on_piece) {
+ManagedProcess read_log(Context& context, const state::SessionRow& row, const LogQuery& query, Follow follow, const LogSink<const LogPiece&>& sink) {
     return reach(context, row, [&](const channel::Link& link) {
         return outliving_keeper(link, query.process, [&] {
             LogReader reader(link, query, follow);
-            while (const auto piece = reader.next()) on_piece(*piece);
-            return reader.process();
+            for (;;) {
+                while (const auto piece = reader.buffered()) sink.on_piece(*piece);
+                if (reader.is_over()) return reader.process();
+                std::vector<pollfd> set{{reader.fd(), POLLIN, 0}};
+                if (!reader.has_bytes()) await(set, sink.output, -1);
+                reader.fill();
+            }
         });
     });
 }
 
-void read_all_logs(Context& context, const state::SessionRow& row, const LogQuery& query, Follow follow, const OnAnyPiece& on_piece) {
-    reach(context, row, [&](const channel::Link& link) { Merge(link, query, follow, on_piece).run(); });
+void read_all_logs(Context& context, const state::SessionRow& row, const LogQuery& query, Follow follow, const MergedSink& sink) {
+    reach(context, row, [&](const channel::Link& link) { Merge(link, query, follow, sink).run(); });
 }
 
 } // namespace sandbox::app

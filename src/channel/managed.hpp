@@ -20,6 +20,8 @@ namespace sandbox::channel {
 // Checked: its id and name hold what ids and names may; everything else is the container's word, to be printed safely.
 using ManagedProcess = agent::ManagedInfo;
 using agent::ManagedState;
+using agent::is_process_name;
+using agent::k_max_ready_log;
 std::string_view state_name(ManagedState state); // as in --json
 
 struct ProcessRequest {
@@ -31,7 +33,7 @@ struct ProcessRequest {
     Milliseconds grace{2000}; // between TERM and KILL
     std::uint32_t max_restarts = 0; // when it fails
     std::uint16_t ready_port = 0; // 0: not waited for
-    std::string ready_log;        // empty: not waited for; at most agent::k_max_ready_log bytes
+    std::string ready_log;        // empty: not waited for; at most k_max_ready_log bytes
     Milliseconds ready_timeout{0};
     std::uint64_t log_limit = 0; // bytes of each stream; the agent keeps 4 MiB at most
     std::uint32_t max_processes = 1; // that may run in the session at once, this one included

@@ -114,12 +114,13 @@ int run_proc_logs(Invocation& call) {
     PrefixedLines stamped([&](const ManagedProcess&, std::int64_t time_ms) { return stamp(call, time_ms); });
     ManagedProcess named; // each line of JSON says whose it is
     if (call.json()) query.process = (named = app::find_process(call.context(), row, query.process)).id;
-    app::read_log(call.context(), row, query, follow, [&](const LogPiece& piece) {
+    const auto on_piece = [&](const LogPiece& piece) {
         if (call.json()) print_out(documents.add(named, piece));
         else if (piece.dropped > 0) tell_of_hole("", piece.dropped);
         else if (call.has("timestamps")) stamped.add(named, piece);
         else pass_on(piece.stream, piece.bytes);
-    });
+    };
+    app::read_log(call.context(), row, query, follow, {on_piece, STDOUT_FILENO});
     if (call.json()) print_out(documents.finish());
     stamped.finish();
     return 0;
@@ -131,12 +132,13 @@ int run_logs(Invocation& call) {
     LogLines documents;
     PrefixedLines lines([&](const ManagedProcess& process, std::int64_t time_ms) { return stamp(call, time_ms) + app::called(process) + " | "; });
     bool any = false;
-    app::read_all_logs(call.context(), row, query, call.has("follow") ? Follow::yes : Follow::no, [&](const ManagedProcess& process, const LogPiece& piece) {
+    const auto on_piece = [&](const ManagedProcess& process, const LogPiece& piece) {
         any = true;
         if (call.json()) print_out(documents.add(process, piece));
         else if (piece.dropped > 0) tell_of_hole(app::called(process) + ": ", piece.dropped);
         else lines.add(process, piece);
-    });
+    };
+    app::read_all_logs(call.context(), row, query, call.has("follow") ? Follow::yes : Follow::no, {on_piece, STDOUT_FILENO});
     if (call.json()) print_out(documents.finish());
     lines.finish();
     if (!any && !call.json() && !call.quiet()) say("no managed process of " + quoted(call.arguments().front()) + " has printed anything");

@@ -55,7 +55,7 @@ std::uint32_t parse_restart(const std::string& text) {
 
 std::string parse_name(const std::string& text) {
     domain::check_name("process name", text);
-    if (agent::is_process_name(text)) return text;
+    if (channel::is_process_name(text)) return text;
     throw Error(ErrorCode::usage, "process name " + quoted(text) + " looks like a process's id");
 }
 
@@ -80,8 +80,8 @@ void read_readiness(const Invocation& call, channel::ProcessRequest& request) {
     request.ready_log = call.value("ready-log").value_or("");
     const bool is_asked = request.ready_port != 0 || !request.ready_log.empty();
     if (call.has("ready-log") && request.ready_log.empty()) throw Error(ErrorCode::usage, "--ready-log is empty");
-    if (request.ready_log.size() > agent::k_max_ready_log || request.ready_log.find('\n') != std::string::npos) {
-        throw Error(ErrorCode::usage, "--ready-log is a part of a line, of " + std::to_string(agent::k_max_ready_log) + " bytes at most");
+    if (request.ready_log.size() > channel::k_max_ready_log || request.ready_log.find('\n') != std::string::npos) {
+        throw Error(ErrorCode::usage, "--ready-log is a part of a line, of " + std::to_string(channel::k_max_ready_log) + " bytes at most");
     }
     request.ready_timeout = k_ready_timeout;
     if (const auto text = call.value("ready-timeout")) {
