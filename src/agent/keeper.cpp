@@ -12,6 +12,7 @@
 namespace sandbox::agent {
 namespace {
 
+// And never more than the log keeps, or a follower who is as fast as can be would miss what was dropped within one read.
 constexpr std::size_t k_read_size = 128 << 10;
 // Of what lies in a pipe when everybody who could write to it has ended, but somebody else keeps it open.
 constexpr std::size_t k_max_drain = 4 << 20;
@@ -76,7 +77,8 @@ int run_keeper(WorkerConnection& connection, int control, const ExecContext& con
 
 Keeper::Keeper(Fd starter, int control, const ExecContext& context, const ManagedStart& request, LeaderSpec spec, ManagedInfo info)
     : m_control(control), m_context(context), m_grace_ms(std::max<std::int64_t>(request.grace_ms, 0)), m_spec(std::move(spec)), m_info(std::move(info)),
-      m_log(std::clamp(request.log_limit, k_min_log, k_max_log)), m_buffer(k_read_size) {
+      m_log(std::clamp(request.log_limit, k_min_log, k_max_log)),
+      m_buffer(std::min<std::size_t>(k_read_size, std::clamp(request.log_limit, k_min_log, k_max_log))) {
     m_clients.emplace_back(std::move(starter), Operation::start_process, 0);
     if (!request.awaits_readiness()) return;
     m_readiness.emplace(static_cast<std::uint16_t>(request.ready_port), request.ready_log);

@@ -10,7 +10,7 @@ namespace sandbox::agent {
 namespace {
 
 constexpr std::size_t k_piece = 16 << 10;
-constexpr std::size_t k_queue = 64 << 10;
+constexpr std::size_t k_queue = 256 << 10;
 
 } // namespace
 
@@ -42,10 +42,12 @@ void KeeperClient::queue_piece(const LogFrame& piece) {
 }
 
 void KeeperClient::feed(const ProcessLog& log, bool is_complete, const ManagedInfo& info) {
-    if (m_is_last || wants_write()) return;
-    while (m_position < m_until && m_outgoing.size() < k_queue) {
+    if (m_is_last) return;
+    while (m_position < m_until && m_outgoing.size() - m_sent < k_queue) {
         const auto piece = log.at(m_position, k_piece);
         if (!piece) break;
+        // Behind by more than is kept: one big hole, once it has read what it has, and not many small ones.
+        if (piece->offset > m_position && wants_write()) return;
         if (piece->offset < m_until) queue_piece(*piece);
         else queue_gap(m_until, piece->time_ms); // dropped while this client was slow
     }
@@ -54,6 +56,10 @@ void KeeperClient::feed(const ProcessLog& log, bool is_complete, const ManagedIn
 }
 
 bool KeeperClient::flush() {
+    if (m_sent > k_queue / 2) {
+        m_outgoing.erase(0, m_sent);
+        m_sent = 0;
+    }
     while (wants_write()) {
         const ssize_t sent = ::send(m_socket.get(), m_outgoing.data() + m_sent, m_outgoing.size() - m_sent, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent >= 0) m_sent += static_cast<std::size_t>(sent);

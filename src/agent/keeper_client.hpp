@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One of the connections that a keeper serves at once: what is on its way to it, never more than a few pieces, and where in the log
+// One of the connections that a keeper serves at once: what is on its way to it, never more than a bounded queue, and where in the log
 // it is. A client that does not read holds up nobody and costs no more memory: a follower that falls too far behind gets a gap.
 //
 //   client.feed(log, is_complete, info); if (!client.flush()) drop(client);
@@ -32,7 +32,7 @@ class KeeperClient {
     // Queues one small frame; with answer() it is the last.
     void send(std::string_view frame) { m_outgoing += frame; }
     void answer(std::string_view frame);
-    // Queues pieces of the log while nothing waits, and its end once there is one: `is_complete` says that nothing more will come.
+    // Queues what the log has for it, as far as the queue goes, and its end once there is one: `is_complete` says that nothing more will come.
     void feed(const ProcessLog& log, bool is_complete, const ManagedInfo& info);
     // Sends what the socket takes. False when the client is gone.
     bool flush();

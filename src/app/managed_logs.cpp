@@ -97,13 +97,24 @@ class Merge {
         for (Source& source : m_sources) {
             if ((entry++)->revents != 0 || source.reader.has_bytes()) fill(source);
         }
-        give([](Source& source) { return source.reader.buffered(); });
+        give([](Source& source) { return buffered(source); });
         m_sources.remove_if([](const Source& source) { return source.is_lost || source.reader.is_over(); });
+    }
+
+    // One that had ended may have made room for another since it was listed, or have lost its log.
+    static std::optional<LogPiece> buffered(Source& source) {
+        try {
+            return source.reader.buffered();
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::not_found && error.code() != ErrorCode::aborted) throw;
+            source.is_lost = true;
+            return std::nullopt;
+        }
     }
 
     std::optional<LogPiece> next(Source& source) {
         for (;;) {
-            auto piece = source.reader.buffered();
+            auto piece = buffered(source);
             if (piece || source.is_lost || source.reader.is_over()) return piece;
             fill(source);
         }

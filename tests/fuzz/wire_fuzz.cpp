@@ -2,6 +2,7 @@
 // Frames and messages from a hostile peer: whatever the bytes and however they are cut, decoding throws WireError or gives
 // a message, holds no more than came in, and does not depend on the cuts.
 #include "agent/files_messages.hpp"
+#include "agent/managed_messages.hpp"
 #include "agent/messages.hpp"
 
 #include <algorithm>
@@ -53,6 +54,12 @@ void decode_messages(std::string_view payload) {
     try_decode(decode_failure, payload);
     try_decode(decode_list, payload);
     try_decode(decode_names, payload);
+    try_decode(decode_managed_info, payload);
+    try_decode(decode_managed_start, payload);
+    try_decode(decode_ready, payload);
+    try_decode(decode_managed_query, payload);
+    try_decode(decode_log_frame, payload);
+    try_decode(decode_log_end, payload);
 }
 
 } // namespace

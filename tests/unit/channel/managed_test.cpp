@@ -191,6 +191,19 @@ TEST_CASE("the log is bounded for each stream, and what is missing is told") {
     CHECK(code_of([&] { read(agent, {.process = "p1", .after = log.next + 1}); }) == ErrorCode::conflict);
 }
 
+TEST_CASE("a follower that keeps up hears every byte of more than is kept") {
+    const LiveAgent agent;
+    auto request = shell_process("while [ ! -e go ]; do sleep 0.02; done; i=0; while [ $i -lt 40 ]; do head -c 5000 /dev/zero; i=$((i+1)); done");
+    request.log_limit = 2000;
+    start(agent, request);
+    auto follower = std::async(std::launch::async, [&] { return read(agent, {.process = "p1"}, Follow::yes); });
+    CHECK(eventually([&] { return status(agent.link()).operations == 1; }));
+    agent.shell("touch go");
+    const Log log = follower.get();
+    CHECK(log.dropped == 0);
+    CHECK(log.out.size() == 200'000);
+}
+
 TEST_CASE("a follower hears all, up to the end; one that does not read holds up nobody") {
     const LiveAgent agent;
     auto request = shell_process("while [ ! -e go ]; do sleep 0.02; done; head -c 30000000 /dev/zero; echo end");
