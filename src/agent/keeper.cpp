@@ -144,6 +144,7 @@ void Keeper::drain() {
         for (std::size_t drained = 0; output.fd && drained < k_max_drain; drained += m_buffer.size()) {
             pollfd readable{output.fd.get(), POLLIN, 0};
             if (::poll(&readable, 1, 0) <= 0) break;
+            serve_clients(); // or a follower would miss what is dropped on the way to the end
             pump(output);
         }
         output.fd.reset();

@@ -57,7 +57,15 @@ StartedProcess start_process(Context& context, const ExecTarget& target, channel
                              const std::function<void(const ManagedProcess&)>& on_started) {
     request.log_limit = target.manifest.limits.max_output;
     request.max_processes = target.manifest.limits.max_processes;
-    return reach(context, target.row, [&](const channel::Link& link) { return channel::start_process(link, request, on_started); });
+    return reach(context, target.row, [&](const channel::Link& link) {
+        try {
+            return channel::start_process(link, request, on_started);
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::session_unreachable) throw;
+            channel::list_processes(link); // throws where it is the agent that is gone
+            throw Error(ErrorCode::aborted, "the process was aborted: its keeper in the session was killed, and its processes with it");
+        }
+    });
 }
 
 std::optional<Error> start_error(Context& context, const ExecTarget& target, const StartedProcess& started,

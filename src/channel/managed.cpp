@@ -15,7 +15,6 @@ using agent::FrameType;
 using agent::FrameView;
 using agent::Operation;
 
-constexpr Milliseconds k_list_patience{10'000};
 // How much later than asked for an agent may say that a time is over.
 constexpr Milliseconds k_leeway{10'000};
 // The most that the agent tells of, whatever it was asked to run at once.
@@ -104,9 +103,9 @@ StartedProcess start_process(const Link& link, const ProcessRequest& request, co
     return started;
 }
 
-std::vector<ManagedProcess> list_processes(const Link& link) {
+std::vector<ManagedProcess> list_processes(const Link& link, Milliseconds deadline) {
     auto connection = open_live_connection(link, Operation::list_processes, {});
-    const std::int64_t until = boot_now_ms() + k_list_patience.count();
+    const std::int64_t until = boot_now_ms() + deadline.count();
     std::vector<ManagedProcess> processes;
     speak([&] {
         for (;;) {

@@ -52,7 +52,7 @@ struct StartedProcess {
 StartedProcess start_process(const Link& link, const ProcessRequest& request, const std::function<void(const ManagedProcess&)>& on_started);
 
 // In the order in which they were started. Looking: never counts as activity.
-std::vector<ManagedProcess> list_processes(const Link& link);
+std::vector<ManagedProcess> list_processes(const Link& link, Milliseconds deadline = Milliseconds(10'000));
 
 // A process is named by its id, or by the exact name that it has or was the last to have; not_found when there is none.
 // Ends it and all it started: TERM, and KILL after `grace` (absent: what it was started with). Returns when nothing is left, or what

@@ -155,7 +155,7 @@ const Command k_proc_logs{
     .usage = "[OPTIONS] SESSION PROCESS",
     .min_arguments = 2,
     .max_arguments = 2,
-    .positionals = {{"SESSION", Completer::session}, {"PROCESS", Completer::nothing}},
+    .positionals = {{"SESSION", Completer::session}, {"PROCESS"}},
     .options = proc_logs_options,
     .examples = [] {
         return std::vector<std::string_view>{"sandbox proc logs $S web", "sandbox proc logs -f --tail 20 $S web", "sandbox proc logs --json --after 4096 $S web"};

@@ -248,7 +248,7 @@ const Command k_proc_stop{
     .usage = "[OPTIONS] SESSION PROCESS...",
     .min_arguments = 2,
     .max_arguments = SIZE_MAX,
-    .positionals = {{"SESSION", Completer::session}, {"PROCESS", Completer::nothing, true}},
+    .positionals = {{"SESSION", Completer::session}, {"PROCESS", Completer::by_value, true}},
     .options = [] {
         return std::vector<Option>{{"grace", 0, "DURATION", "between TERM and KILL; what it was started with by default", false, false, Completer::nothing}};
     },
@@ -265,7 +265,7 @@ const Command k_proc_wait{
     .usage = "[OPTIONS] SESSION PROCESS",
     .min_arguments = 2,
     .max_arguments = 2,
-    .positionals = {{"SESSION", Completer::session}, {"PROCESS", Completer::nothing}},
+    .positionals = {{"SESSION", Completer::session}, {"PROCESS"}},
     .status = StatusRule::passed_through,
     .options = [] {
         return std::vector<Option>{{"timeout", 0, "DURATION", "no longer than this (status 124); the process goes on", false, false, Completer::nothing}};

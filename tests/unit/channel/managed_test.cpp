@@ -3,12 +3,15 @@
 #include "channel/managed.hpp"
 
 #include "channel/managed_log.hpp"
+#include "agent/messages.hpp"
 #include "live_agent.hpp"
 #include "util/error.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <doctest/doctest.h>
 #include <future>
+#include <sys/socket.h>
 
 using namespace sandbox;
 using namespace sandbox::channel;
@@ -55,6 +58,7 @@ ManagedProcess look(const LiveAgent& agent, const std::string& id) {
 struct Log {
     std::string out;
     std::string err;
+    std::string all; // as it came
     std::uint64_t dropped = 0;
     std::uint64_t next = 0;
 };
@@ -64,10 +68,37 @@ Log read(const LiveAgent& agent, const LogQuery& query, Follow follow = Follow::
     Log log;
     while (const auto piece = reader.next()) {
         (piece->stream == OutputStream::out ? log.out : log.err) += piece->bytes;
+        log.all += piece->bytes;
         log.dropped += piece->dropped;
     }
     log.next = reader.position();
     return log;
+}
+
+// An agent that says these frames whatever it is asked, and hangs up or not.
+class LyingAgent {
+  public:
+    explicit LyingAgent(std::string frames, bool hangs_up = false) {
+        m_link.dial = [this, frames = std::move(frames), hangs_up]() -> std::unique_ptr<Stream> {
+            int ends[2];
+            REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+            m_end.reset(ends[1]);
+            agent::HelloMessage hello;
+            hello.nonce = "nonce";
+            write_all(m_end.get(), agent::encode(hello) + frames);
+            if (hangs_up) ::shutdown(m_end.get(), SHUT_WR);
+            return std::make_unique<SocketStream>(Fd(ends[0]));
+        };
+    }
+    const Link& link() const { return m_link; }
+
+  private:
+    Link m_link;
+    Fd m_end;
+};
+
+std::string log_frame(agent::LogStream stream, std::uint64_t offset, std::string_view bytes, std::uint64_t dropped = 0) {
+    return agent::encode(agent::LogFrame{.stream = stream, .offset = offset, .time_ms = 1, .dropped = dropped, .bytes = bytes});
 }
 
 ErrorCode code_of(const std::function<void()>& call) {
@@ -102,7 +133,9 @@ TEST_CASE("I1: a process outlives whoever started it; its output and its status 
 TEST_CASE("stop ends the whole tree, whatever it does to hide, and is told as stopped") {
     const LiveAgent agent;
     SUBCASE("TERM is enough") {
-        start_id(agent, "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done", "web");
+        auto request = shell_process("trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done", "web");
+        request.ready_log = "up";
+        CHECK(start(agent, request).ready == Ready::ready);
         const auto stopped = stop_process(agent.link(), "web", std::nullopt);
         CHECK(stopped.state == ManagedState::stopped);
         CHECK(stopped.exit_status == 7);
@@ -183,9 +216,11 @@ TEST_CASE("the log is bounded for each stream, and what is missing is told") {
     CHECK(log.dropped + log.out.size() + log.err.size() == log.next);
     // A reader that comes back goes on where it was.
     const Log rest = read(agent, {.process = "p1", .after = log.next - 15});
-    CHECK(rest.out + rest.err == "line 2999\nlate\n");
+    CHECK(rest.all == log.all.substr(log.all.size() - 15));
     CHECK(rest.dropped == 0);
-    CHECK(read(agent, {.process = "p1", .tail = 2}).out == "line 2999\n");
+    const std::string tail = read(agent, {.process = "p1", .tail = 2}).all;
+    CHECK(log.all.ends_with(tail));
+    CHECK(std::count(tail.begin(), tail.end(), '\n') == 2);
     CHECK(read(agent, {.process = "p1", .tail = 0}).out.empty());
     CHECK(read(agent, {.process = "p1", .since_ms = wall_now_ms() + 60'000}).out.empty());
     CHECK(code_of([&] { read(agent, {.process = "p1", .after = log.next + 1}); }) == ErrorCode::conflict);
@@ -266,9 +301,10 @@ TEST_CASE("ready: by what it prints, by its port; never once it has ended") {
 TEST_CASE("a keeper that is killed loses its own process alone, which is told as aborted") {
     const LiveAgent agent;
     start_id(agent, "exec sleep 63.5", "other");
-    auto request = shell_process("setsid sleep 64.5 & echo up; kill -9 $PPID; sleep 64.5", "victim");
+    auto request = shell_process("setsid sleep 64.5 & while [ ! -e go ]; do sleep 0.02; done; kill -9 $PPID; sleep 64.5", "victim");
     const auto started = start(agent, request);
     REQUIRE(started.process);
+    agent.shell("touch go");
     CHECK(eventually([&] { return look(agent, "p2").state == ManagedState::aborted; }));
     CHECK(agent.eventually_none("sleep 64.5"));
     CHECK(agent.count_processes("sleep 63.5") == 1);
@@ -314,12 +350,45 @@ TEST_CASE("the session's end ends managed processes, restarts none, and tells wh
     options.setup.ttl_boot_ms = boot_now_ms() + 1500;
     options.setup.grace_ms = 300;
     LiveAgent agent(std::move(options));
-    auto request = shell_process("trap 'exit 1' TERM; while :; do sleep 0.05; done", "web");
+    auto request = shell_process("trap 'exit 1' TERM; echo up; while :; do sleep 0.05; done", "web");
     request.max_restarts = 5;
+    request.ready_log = "up";
     start(agent, request);
     const auto ended = wait(agent, "web");
     CHECK(ended.expired);
     CHECK(ended.state == ManagedState::stopped);
     CHECK(ended.restarts == 0);
     CHECK(agent.ends_within(Milliseconds(5000)));
+}
+
+TEST_CASE("an agent that lies about a log is caught at it; a log that is cut has no end") {
+    using agent::LogStream;
+    const auto read_from = [](const std::string& frames, bool hangs_up = false, std::uint64_t after = 0) {
+        const LyingAgent agent(frames, hangs_up);
+        LogReader reader(agent.link(), {.process = "web", .after = after}, Follow::no);
+        while (reader.next()) {
+        }
+    };
+    const std::string piece = log_frame(LogStream::out, 0, "abc");
+    const std::uint64_t far = UINT64_MAX - 2;
+    agent::ManagedInfo info;
+    info.id = "p1";
+    const auto end = [&](std::uint64_t next) { return agent::encode(agent::LogEnd{next, info}); };
+    CHECK_NOTHROW(read_from(piece + end(3)));
+    CHECK(code_of([&] { read_from(piece, true); }) == ErrorCode::session_unreachable);
+    CHECK(code_of([&] { read_from("", true); }) == ErrorCode::session_unreachable);
+    CHECK(code_of([&] { read_from(piece + end(4)); }) == ErrorCode::protocol_error);
+    CHECK(code_of([&] { read_from(piece + piece); }) == ErrorCode::protocol_error);
+    CHECK(code_of([&] { read_from(log_frame(LogStream::out, 0, "")); }) == ErrorCode::protocol_error);
+    CHECK(code_of([&] { read_from(log_frame(LogStream::gap, 0, "", 0)); }) == ErrorCode::protocol_error);
+    CHECK(code_of([&] { read_from(log_frame(LogStream::gap, 5, "", far)); }) == ErrorCode::protocol_error);
+    CHECK(code_of([&] { read_from(log_frame(LogStream::out, far, "abc")); }) == ErrorCode::protocol_error);
+    CHECK(code_of([&] { read_from(piece, false, 2); }) == ErrorCode::conflict);
+    CHECK(code_of([&] { read_from(end(1), false, 2); }) == ErrorCode::conflict);
+    CHECK(code_of([&] { read_from(agent::encode(agent::FailureMessage{"not_found", "no"})); }) == ErrorCode::not_found);
+    CHECK(code_of([&] { read_from(agent::encode(agent::FailureMessage{"interrupted", "no"})); }) == ErrorCode::failed);
+    info.id = "";
+    CHECK(code_of([&] { read_from(piece + end(3)); }) == ErrorCode::protocol_error);
+    CHECK(code_of([&] { list_processes(LyingAgent(agent::encode(info)).link()); }) == ErrorCode::protocol_error);
+    CHECK(code_of([&] { list_processes(LyingAgent(piece).link()); }) == ErrorCode::protocol_error);
 }
