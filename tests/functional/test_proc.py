@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Managed processes: proc start, ls, logs, stop, wait, and logs. Cases I1, I3 and I8 of the field's troubles."""
 import json
-import os
 import re
 import signal
 import subprocess
@@ -290,7 +289,7 @@ def test_the_end_of_the_session_is_told(sb, channel):
     waiter = sb.start("proc", "wait", session, "web")
     out, err = waiter.communicate(timeout=60)
     assert waiter.returncode == 124 and b"expired" in err
-    assert sb.run("proc", "ls", session, status=None).status == 3
+    wait_until(lambda: sb.run("proc", "ls", session, status=None).status == 3)
 
 
 def test_pause_and_older_sessions(sb, engine):
