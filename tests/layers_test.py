@@ -15,7 +15,8 @@ import tempfile
 import textwrap
 
 # What both ends of the channel share, and what `version` tells of the agents in the binary.
-AGENT_PROTOCOL = ["agent/wire.hpp", "agent/messages.hpp", "agent/files_messages.hpp", "agent/files_request.hpp", "agent/secret.hpp", "agent/version.hpp"]
+AGENT_PROTOCOL = ["agent/wire.hpp", "agent/messages.hpp", "agent/files_messages.hpp", "agent/files_request.hpp", "agent/managed_messages.hpp",
+                  "agent/ports_messages.hpp", "agent/tcp_relay.hpp", "agent/secret.hpp", "agent/version.hpp"]
 AGENT_IDENTITY = ["agent/embedded.hpp", "agent/wire.hpp", "agent/version.hpp"]
 
 # A layer and what it may include besides itself: a layer, or one header of it.

@@ -2,12 +2,12 @@
 #include "agent/exec_worker.hpp"
 
 #include "agent/bridge.hpp"
+#include "agent/command_words.hpp"
 #include "agent/supervisor.hpp"
 #include "util/error.hpp"
 
 #include <csignal>
 #include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,8 +18,7 @@ constexpr int k_send_buffer = 1 << 20;
 
 struct Request {
     ExecMessage message;
-    std::vector<std::string> arguments;
-    std::vector<std::string> environment;
+    CommandWords words;
 };
 
 // Absent when the client went away before it had asked for anything.
@@ -27,37 +26,22 @@ std::optional<Request> read_request(WorkerConnection& connection) {
     const auto first = connection.read_frame();
     if (!first) return std::nullopt;
     if (first->type != FrameType::exec) throw WireError("an exec frame was expected");
-    Request request{decode_exec(first->payload), {}, {}};
-    const std::size_t arguments = request.message.argument_count;
-    if (arguments == 0) throw WireError("a command without a name");
-    ItemCollector items(arguments + request.message.environment_count);
-    for (;;) {
-        const auto frame = connection.read_view();
-        if (!frame) return std::nullopt;
-        if (items.take(*frame)) break;
-    }
-    const auto middle = items.items().begin() + static_cast<std::ptrdiff_t>(arguments);
-    request.arguments.assign(std::make_move_iterator(items.items().begin()), std::make_move_iterator(middle));
-    request.environment.assign(std::make_move_iterator(middle), std::make_move_iterator(items.items().end()));
+    Request request{decode_exec(first->payload), {}};
+    auto words = read_command(connection, request.message.argument_count, request.message.environment_count);
+    if (!words) return std::nullopt;
+    request.words = std::move(*words);
     return request;
-}
-
-// A client that gave up while its request waited (in a paused container, say) must not have it run later.
-bool is_still_there(int fd) {
-    char byte = 0;
-    const ssize_t count = ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return count != 0;
 }
 
 LeaderSpec leader_spec(const ExecContext& context, Request& request) {
     const ExecMessage& message = request.message;
     LeaderSpec spec;
-    spec.arguments = std::move(request.arguments);
-    spec.environment = merge_environment(context.environment, request.environment);
-    if (message.tty && !message.term.empty() && find_variable(request.environment, "TERM") == nullptr) {
+    spec.arguments = std::move(request.words.arguments);
+    spec.environment = merge_environment(context.environment, request.words.environment);
+    if (message.tty && !message.term.empty() && find_variable(request.words.environment, "TERM") == nullptr) {
         spec.environment = merge_environment(std::move(spec.environment), {"TERM=" + message.term});
     }
-    spec.cwd = message.cwd.starts_with('/') ? message.cwd : context.session.workdir + "/" + message.cwd;
+    spec.cwd = inside_workdir(context.session, message.cwd);
     spec.stdin_open = message.stdin_open;
     spec.tty = message.tty;
     spec.rows = static_cast<unsigned short>(message.rows);
@@ -73,7 +57,6 @@ void say_done(int control) {
 } // namespace
 
 int run_exec_worker(WorkerConnection& connection, int control, const ExecContext& context) {
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     // As much as the system lets a socket hold: fewer switches between command, worker and client.
     ::setsockopt(connection.fd(), SOL_SOCKET, SO_SNDBUF, &k_send_buffer, sizeof k_send_buffer);
     auto request = read_request(connection);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // PID 1 of a session's container: takes the set-up, accepts connections, forks one worker for each operation, keeps the
 // deadlines, and reaps. Single-threaded, never blocks on a client. Split by topic:
-// init.cpp the loop, init_setup.cpp the hand-shake, init_serve.cpp requests, init_children.cpp workers, orphans and the end.
+// init.cpp the loop, init_setup.cpp the hand-shake, init_serve.cpp requests, init_children.cpp workers, orphans and the end,
+// init_processes.cpp the managed processes.
 //
 //   return Init(InitOptions{}).run();
 #pragma once
@@ -9,8 +10,10 @@
 #include "agent/bridge.hpp"
 #include "agent/deadlines.hpp"
 #include "agent/exec_worker.hpp"
+#include "agent/keeper_control.hpp"
 #include "agent/oom.hpp"
 #include "agent/pending.hpp"
+#include "agent/process_table.hpp"
 #include "agent/processes.hpp"
 #include "agent/secret.hpp"
 
@@ -35,6 +38,13 @@ class Init {
     int run();
 
   private:
+    // A connection that a keeper serves, and PID 1's own copy of it: see Worker::connection.
+    struct Client {
+        std::uint32_t number;
+        Fd connection;
+        Process bridge;
+        bool is_activity;
+    };
     struct Worker {
         pid_t pid = -1;
         Operation operation{};
@@ -45,6 +55,7 @@ class Init {
         bool is_done = false; // the client has been served
         bool is_purged = false;
         bool is_dead = false;
+        std::list<Client> clients; // of a keeper, without the one that started its process
         int stops = 0;
     };
 
@@ -78,6 +89,19 @@ class Init {
     StatusMessage status() const;
     void start_worker(Pending& pending, const OpenMessage& open);
     [[noreturn]] void run_worker(Pending& pending, const OpenMessage& open, Fd control);
+
+    // init_processes.cpp
+    bool take_managed_request(Pending& pending, const FrameView& frame);
+    void pass_on(Pending& pending, const ManagedQuery& query, const ProcessTable::Entry& entry);
+    void read_keeper(Worker& worker);
+    void take_word(Worker& worker, const ControlMessage& message);
+    void answer_claim(Worker& worker, Reader& reader);
+    void note_change(ProcessTable::Entry& entry);
+    void end_keep_alive(ProcessTable::Entry& entry);
+    void let_surplus_go();
+    void lose_keeper(Worker& worker);
+    void finish_client(Worker& worker, std::uint32_t number);
+    void finish_clients(Worker& worker);
 
     // init_children.cpp
     void reap();
@@ -117,6 +141,8 @@ class Init {
     bool m_was_thawed = false; // since the deadlines were last told
     std::list<Pending> m_pending;
     std::list<Worker> m_workers;
+    ProcessTable m_processes;
+    std::uint32_t m_last_client = 0;
 };
 
 } // namespace sandbox::agent

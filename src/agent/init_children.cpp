@@ -43,9 +43,12 @@ void Init::note_worker_end(Worker& worker, int wait_status) {
     const bool is_orderly = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0 && worker.is_done;
     if (is_orderly) {
         finish_operation(worker);
+        finish_clients(worker);
+        m_processes.remove(worker.pid);
         worker.is_dead = true;
         return;
     }
+    lose_keeper(worker);
     // Its pid may be given to another process from now on. The entry stays until its orphans are gone: see purge_orphans().
     worker.pid = -1;
     m_has_orphans = true;
@@ -54,6 +57,7 @@ void Init::note_worker_end(Worker& worker, int wait_status) {
 void Init::resume_worker(Worker& worker) { ::kill(worker.pid, ++worker.stops > k_max_stops ? SIGKILL : SIGCONT); }
 
 void Init::read_control(Worker& worker) {
+    if (worker.operation == Operation::start_process) return read_keeper(worker);
     char message = 0;
     const ssize_t count = ::recv(worker.control.get(), &message, 1, MSG_DONTWAIT);
     if (count == 1 && message == k_control_done) {
@@ -78,6 +82,7 @@ void Init::purge_orphans() {
     for (Worker& worker : m_workers) {
         if (!worker.is_purged) continue;
         finish_operation(worker);
+        finish_clients(worker);
         worker.is_dead = true;
     }
     m_workers.remove_if([](const Worker& worker) { return worker.is_dead; });
@@ -91,6 +96,9 @@ std::vector<pid_t> Init::agent_pids() const {
         if (worker.pid >= 0) pids.push_back(worker.pid);
         // Once it has ended, its pid may be anybody's: an orphan's, say.
         if (worker.bridge.pid > 0 && is_there(worker.bridge)) pids.push_back(worker.bridge.pid);
+        for (const Client& client : worker.clients) {
+            if (client.bridge.pid > 0 && is_there(client.bridge)) pids.push_back(client.bridge.pid);
+        }
     }
     if (m_creator_bridge.pid > 0 && is_there(m_creator_bridge)) pids.push_back(m_creator_bridge.pid);
     return pids;
@@ -131,6 +139,8 @@ void Init::end_session() {
     m_bridge.reset();
     m_pending.clear();
     for (Worker& worker : m_workers) {
+        // A keeper's starter has been served; it has its process to end all the same, and not to start it again.
+        if (worker.operation == Operation::start_process && worker.control) worker.is_done = false;
         if (worker.is_done) continue;
         // The worker ends its own tree and tells its client why. When the engine ends the session there is no result to
         // tell: a client whose stream is cut does not take it for the command's own end.

@@ -4,6 +4,8 @@
 #include "agent/hold_worker.hpp"
 #include "agent/init.hpp"
 #include "agent/ports_worker.hpp"
+#include "agent/keeper.hpp"
+#include "agent/process_list.hpp"
 #include "util/error.hpp"
 #include "util/time.hpp"
 
@@ -34,7 +36,7 @@ void close_all_but(std::vector<int> kept) {
 
 // An exec that could not even get its worker fails the way it would have failed one step later.
 std::string cannot_fork(Operation operation, int error) {
-    if (operation != Operation::exec) return failure("no_capacity", "no more processes can be started in the session");
+    if (operation != Operation::exec && operation != Operation::start_process) return failure("no_capacity", "no more processes can be started in the session");
     ResultMessage result;
     result.outcome = ExecOutcome::start_failed;
     result.start_errno = static_cast<std::uint32_t>(error);
@@ -60,6 +62,7 @@ bool Init::serve(Pending& pending) {
 bool Init::take_frame(Pending& pending, const FrameView& frame) {
     if (pending.setup) return take_setup_item(pending, frame);
     if (pending.awaits_deadline && frame.type == FrameType::deadline) return take_deadline(pending, decode_deadline(frame.payload));
+    if (pending.managed) return take_managed_request(pending, frame);
     if (frame.type == FrameType::setup) return take_setup(pending, frame);
     if (frame.type != FrameType::open || pending.awaits_deadline) throw WireError("unexpected frame");
     return take_open(pending, decode_open(frame.payload));
@@ -82,6 +85,10 @@ bool Init::take_open(Pending& pending, const OpenMessage& message) {
     switch (message.operation) {
     case Operation::status: pending.send(encode(status())); return false;
     case Operation::set_deadline: pending.awaits_deadline = true; return true;
+    case Operation::read_log:
+    case Operation::follow_log:
+    case Operation::stop_process:
+    case Operation::wait_process: pending.managed = message.operation; return true;
     default: start_worker(pending, message); return false;
     }
 }
@@ -120,7 +127,8 @@ StatusMessage Init::status() const {
 void Init::start_worker(Pending& pending, const OpenMessage& open) {
     const Operation operation = open.operation;
     int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    const int kind = operation == Operation::start_process ? SOCK_SEQPACKET : SOCK_STREAM;
+    if (::socketpair(AF_UNIX, kind | SOCK_CLOEXEC, 0, ends) != 0) {
         pending.send(cannot_fork(operation, errno));
         return;
     }
@@ -148,6 +156,8 @@ void Init::run_worker(Pending& pending, const OpenMessage& open, Fd control) {
         WorkerConnection connection(std::make_unique<SocketStream>(std::move(pending.socket)), pending.decoder.waiting());
         switch (open.operation) {
         case Operation::exec: status = run_exec_worker(connection, control.get(), m_context); break;
+        case Operation::start_process: status = run_keeper(connection, control.get(), m_context); break;
+        case Operation::list_processes: status = run_process_list(connection, m_processes); break;
         case Operation::hold: status = run_hold_worker(connection, control.get()); break;
         case Operation::list_ports: status = run_list_ports_worker(connection); break;
         case Operation::wait_port: status = run_wait_port_worker(connection, control.get()); break;

@@ -38,6 +38,7 @@ struct Pending {
     Decoder decoder;
     std::int64_t deadline;
     bool awaits_deadline = false; // its `open` said set_deadline
+    std::optional<Operation> managed; // what its `open` said of a process that it has yet to name
     Fd received;                  // came with the set-up
     std::optional<SetupMessage> setup;
     std::optional<ItemCollector> items;

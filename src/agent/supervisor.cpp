@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <csignal>
 #include <sys/ioctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,15 +21,6 @@ constexpr std::size_t k_terminal_left = 256 << 10;
 
 constexpr std::int64_t k_farewell_ms = 10'000;
 
-Fd child_signal_fd() {
-    sigset_t set;
-    ::sigemptyset(&set);
-    ::sigaddset(&set, SIGCHLD);
-    Fd file(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!file) throw errno_error("cannot watch for children");
-    return file;
-}
-
 std::size_t bytes_waiting(int fd) {
     int count = 0;
     return ::ioctl(fd, FIONREAD, &count) == 0 && count > 0 ? static_cast<std::size_t>(count) : 0;
@@ -39,8 +29,7 @@ std::size_t bytes_waiting(int fd) {
 } // namespace
 
 Supervisor::Supervisor(WorkerConnection& connection, int control, const ExecContext& context, const ExecMessage& request)
-    : m_connection(connection), m_control(control), m_context(context), m_request(request), m_children(child_signal_fd()),
-      m_outbox(connection.fd()) {
+    : m_connection(connection), m_control(control), m_context(context), m_request(request), m_outbox(connection.fd()) {
     m_outputs[1].type = FrameType::stderr_data;
 }
 
@@ -84,7 +73,7 @@ Supervisor::PollSet Supervisor::poll_set() const {
     };
     const bool can_read = (m_outbox.is_empty() || m_client_lost) && m_resume_at == 0;
     watch(k_client, m_connection.fd(), m_client_lost ? 0 : POLLIN | (m_outbox.is_empty() ? 0 : POLLOUT));
-    watch(k_children, m_children.get(), POLLIN);
+    watch(k_children, m_tree.fd(), POLLIN);
     watch(k_control, m_control, POLLIN);
     watch(k_input, m_input.fd(), m_input.wants_write() ? POLLOUT : 0);
     watch(k_output, m_outputs[0].fd.get(), can_read && !m_outputs[0].is_done() ? POLLIN : 0);
@@ -221,8 +210,8 @@ void Supervisor::mind_background() {
     const std::int64_t farewell_ends = boot_now_ms() + k_farewell_ms;
     bool has_client = !m_client_lost;
     std::array<char, 16384> scrap{};
-    for (reap(); m_has_children || has_client; reap()) {
-        std::array<pollfd, 4> set{pollfd{m_children.get(), POLLIN, 0}, pollfd{m_outputs[0].fd.get(), POLLIN, 0},
+    for (reap(); m_tree.has_children() || has_client; reap()) {
+        std::array<pollfd, 4> set{pollfd{m_tree.fd(), POLLIN, 0}, pollfd{m_outputs[0].fd.get(), POLLIN, 0},
                                   pollfd{m_outputs[1].fd.get(), POLLIN, 0},
                                   pollfd{has_client ? m_connection.fd() : -1, POLLIN, 0}};
         const std::int64_t left = std::max<std::int64_t>(0, farewell_ends - boot_now_ms());

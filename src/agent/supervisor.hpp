@@ -6,9 +6,9 @@
 #include "agent/exec_worker.hpp"
 #include "agent/leader.hpp"
 #include "agent/messages.hpp"
-#include "agent/processes.hpp"
 #include "agent/outbox.hpp"
 #include "agent/stdin_pump.hpp"
+#include "agent/subtree.hpp"
 
 #include <array>
 #include <optional>
@@ -58,7 +58,6 @@ class Supervisor {
     void take_signal(int number);
     void take_control();
     void begin_end(Reason reason, int signal);
-    void signal_tree(int signal);
     void kill_tree();
     void check_deadlines();
     // An ordered end goes on until the last descendant is gone, even when the leader was the first to go.
@@ -70,8 +69,7 @@ class Supervisor {
     int m_control;
     const ExecContext& m_context;
     const ExecMessage m_request;
-    Fd m_children; // signalfd for SIGCHLD
-    OwnChildren m_own;
+    Subtree m_tree;
     Leader m_leader;
     std::optional<StartFailure> m_start_failure;
     Outbox m_outbox;
@@ -83,7 +81,6 @@ class Supervisor {
     bool m_leader_ended = false;
     bool m_is_detached = false; // the command goes on, as what others leave in the background
     bool m_tree_gone = false; // after an ordered end: no descendant is left
-    bool m_has_children = true;
     bool m_is_draining = false;
     int m_wait_status = 0;
     int m_left_running = 0;

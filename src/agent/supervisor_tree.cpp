@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/processes.hpp"
 #include "agent/supervisor.hpp"
 #include "util/time.hpp"
 
@@ -7,7 +6,6 @@
 #include <cerrno>
 #include <csignal>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,26 +19,16 @@ bool is_passed_on(int signal) { return signal == SIGUSR1 || signal == SIGUSR2; }
 } // namespace
 
 void Supervisor::reap() {
-    signalfd_siginfo ignored{};
-    // The signal only says that something happened; one may stand for many children.
-    while (::read(m_children.get(), &ignored, sizeof ignored) > 0) {}
-    for (;;) {
-        int status = 0;
-        const pid_t pid = ::waitpid(-1, &status, WNOHANG);
-        if (pid < 0 && errno == EINTR) continue;
-        if (pid <= 0) {
-            m_has_children = pid == 0;
-            break;
-        }
-        if (pid != m_leader.pid || m_leader_ended) continue;
+    m_tree.reap([this](pid_t pid, int status) {
+        if (pid != m_leader.pid || m_leader_ended) return;
         m_leader_ended = true;
         m_ended_at = boot_now_ms();
         m_wait_status = status;
         m_start_failure = start_failure(m_leader);
         if (m_reason == Reason::none) m_timeout_at = 0;
-    }
+    });
     // As a subreaper this process inherits every orphan below it: no child means no descendant.
-    if (m_reason != Reason::none && !m_has_children) m_tree_gone = true;
+    if (m_reason != Reason::none && !m_tree.has_children()) m_tree_gone = true;
 }
 
 void Supervisor::take_signal(int number) {
@@ -66,20 +54,12 @@ void Supervisor::begin_end(Reason reason, int signal) {
     m_timeout_at = 0;
     const std::int64_t grace = reason == Reason::expired ? m_context.grace_ms : m_request.grace_ms;
     if (m_kill_at == 0) m_kill_at = boot_now_ms() + std::max<std::int64_t>(grace, 0);
-    signal_tree(signal);
+    m_tree.signal(signal);
     reap();
 }
 
-void Supervisor::signal_tree(int signal) {
-    for (const Process& process : descendants_of(::getpid())) {
-        send_signal(process, signal);
-        // One that is stopped would take the signal only when somebody continues it.
-        if (process.state == 'T') send_signal(process, SIGCONT);
-    }
-}
-
 void Supervisor::kill_tree() {
-    m_left_running = end_all(m_own, [] { return std::vector<pid_t>{}; }, [this] { reap(); });
+    m_left_running = m_tree.end([this] { reap(); });
     m_tree_gone = true;
     m_kill_at = 0;
     if (m_ended_at == 0) m_ended_at = boot_now_ms();

@@ -12,6 +12,13 @@ namespace {
 
 constexpr Milliseconds k_listing_deadline{1000};
 
+std::optional<state::SessionRow> live_session(Context& context, const std::string& id_or_name) {
+    for (auto& row : live_sessions(context)) {
+        if (row.id == id_or_name || row.name == id_or_name) return std::move(row);
+    }
+    return std::nullopt;
+}
+
 } // namespace
 
 std::vector<state::SessionRow> live_sessions(Context& context) {
@@ -39,11 +46,18 @@ std::vector<std::string> known_owners(Context& context) {
     return {owners.begin(), owners.end()};
 }
 
+std::vector<channel::ManagedProcess> known_processes(Context& context, const std::string& session) {
+    const auto row = live_session(context, session);
+    if (!row) return {};
+    channel::Link link = link_to(context, *row);
+    link.on_silence = nullptr; // whoever presses a key does not wait for the engine's word
+    return channel::list_processes(link, k_listing_deadline);
+}
+
 std::vector<channel::ListedName> list_names(Context& context, const std::string& session, const std::string& directory,
                                             const std::string& prefix) {
-    const auto rows = live_sessions(context);
-    const auto row = std::ranges::find_if(rows, [&](const auto& one) { return one.id == session || one.name == session; });
-    if (row == rows.end()) return {};
+    const auto row = live_session(context, session);
+    if (!row) return {};
     return channel::list_names(link_to(context, *row), directory, prefix, k_listing_deadline);
 }
 

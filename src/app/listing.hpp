@@ -7,6 +7,7 @@
 
 #include "app/context.hpp"
 #include "channel/agent_client.hpp"
+#include "channel/managed.hpp"
 
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ std::vector<state::SessionRow> live_sessions(Context& context);
 std::vector<state::WorkspaceRow> known_workspaces(Context& context);
 // Everybody with an open session or a workspace in this state directory.
 std::vector<std::string> known_owners(Context& context);
+// The managed processes of one of live_sessions(); none for another one. Throws Error when its agent does not answer in time.
+std::vector<channel::ManagedProcess> known_processes(Context& context, const std::string& session);
 // The names in a directory of one of live_sessions() that begin with `prefix`; none for a session that is not among them. Throws
 // Error when its agent does not answer in time.
 std::vector<channel::ListedName> list_names(Context& context, const std::string& session, const std::string& directory,

@@ -80,7 +80,8 @@ Error broken_protocol(std::string_view what) {
 
 Error agent_failure(std::string_view payload) {
     const agent::FailureMessage failure = agent::decode_failure(payload);
-    for (const ErrorCode code : {ErrorCode::denied, ErrorCode::no_capacity, ErrorCode::protocol_error}) {
+    for (const ErrorCode code : {ErrorCode::denied, ErrorCode::no_capacity, ErrorCode::protocol_error, ErrorCode::not_found, ErrorCode::exists,
+                                 ErrorCode::limit_exceeded, ErrorCode::busy, ErrorCode::aborted}) {
         if (failure.code == error_code_name(code)) return {code, printable(failure.text)};
     }
     return {ErrorCode::failed, printable(failure.text)};

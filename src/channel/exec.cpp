@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "channel/command_items.hpp"
 #include "channel/connection.hpp"
 #include "channel/exec_over.hpp"
 #include "channel/exec_signals.hpp"
-#include "channel/handshake.hpp"
 #include "util/text.hpp"
 
 #include <algorithm>
@@ -24,55 +24,6 @@ constexpr Milliseconds k_confirm_patience{5000}; // for the agent to say that th
 constexpr Milliseconds k_probe_patience{2000};
 constexpr Milliseconds k_least_hello_patience{1000};
 
-Outcome public_outcome(agent::ExecOutcome outcome) {
-    switch (outcome) {
-    case agent::ExecOutcome::exited: return Outcome::exited;
-    case agent::ExecOutcome::signaled: return Outcome::signaled;
-    case agent::ExecOutcome::timed_out: return Outcome::timed_out;
-    case agent::ExecOutcome::oom: return Outcome::oom;
-    case agent::ExecOutcome::expired: return Outcome::expired;
-    case agent::ExecOutcome::start_failed: return Outcome::start_failed;
-    case agent::ExecOutcome::detached: return Outcome::detached;
-    }
-    return Outcome::aborted;
-}
-
-ExecResult public_result(const agent::ResultMessage& message) {
-    ExecResult result;
-    result.outcome = public_outcome(message.outcome);
-    result.exit_status = message.exit_status;
-    result.signal = static_cast<int>(message.signal);
-    result.start_errno = static_cast<int>(message.start_errno);
-    result.message = message.step;
-    result.wall_ms = message.wall_ms;
-    result.user_cpu_us = message.user_cpu_us;
-    result.system_cpu_us = message.system_cpu_us;
-    result.peak_rss_kib = message.peak_rss_kib;
-    result.stdout_bytes = message.stdout_bytes;
-    result.stderr_bytes = message.stderr_bytes;
-    result.left_running = static_cast<int>(message.left_running);
-    result.oom = message.oom;
-    return result;
-}
-
-ExecResult too_big() {
-    ExecResult result;
-    result.outcome = Outcome::start_failed;
-    result.start_errno = E2BIG;
-    result.message = "exec";
-    return result;
-}
-
-// What the agent would refuse as a whole, and the kernel would in any case.
-bool is_too_big(const std::vector<std::string>& items) {
-    std::size_t bytes = 0;
-    for (const std::string& item : items) {
-        bytes += item.size();
-        if (item.size() >= agent::k_max_frame) return true;
-    }
-    return items.size() > agent::k_max_items || bytes > agent::k_max_item_bytes;
-}
-
 std::string encode_request(const ExecRequest& request, const std::vector<std::string>& items) {
     agent::ExecMessage message;
     message.stdin_open = request.stdin_open;
@@ -88,15 +39,6 @@ std::string encode_request(const ExecRequest& request, const std::vector<std::st
     std::string frames = agent::encode(message);
     agent::append_items(frames, items);
     return frames;
-}
-
-std::vector<std::string> request_items(const ExecRequest& request) {
-    std::vector<std::string> items = request.argv;
-    for (std::string& variable : environment_items(request.env)) items.push_back(std::move(variable));
-    for (const std::string& item : items) {
-        if (item.find('\0') != std::string::npos) throw Error(ErrorCode::usage, "an argument or variable holds a NUL byte");
-    }
-    return items;
 }
 
 // A terminal that is gone answers the question whether it is one with EIO; whatever is none says ENOTTY.
@@ -214,7 +156,7 @@ std::optional<ExecResult> ExecCall::take(const FrameView& frame) {
     case FrameType::credit:
         m_credit = std::min<std::size_t>(m_credit + agent::decode_credit(frame.payload), agent::k_stdin_window);
         return std::nullopt;
-    case FrameType::result: return public_result(agent::decode_result(frame.payload));
+    case FrameType::result: return public_result(frame.payload);
     case FrameType::failure: throw agent_failure(frame.payload);
     default: throw agent::WireError("unexpected frame in an exec");
     }
@@ -339,7 +281,7 @@ ExecCall begin(const Link& link, const ExecRequest& request, const std::vector<s
 
 ExecResult exec(const Link& link, const ExecRequest& request, ExecIo& io) {
     if (request.argv.empty()) throw Error(ErrorCode::usage, "no command");
-    const std::vector<std::string> items = request_items(request);
+    const std::vector<std::string> items = command_items(request.argv, request.env);
     if (is_too_big(items)) return too_big();
     ExecCall call = begin(link, request, items, io);
     const auto result = carry_out(call, request, io);
@@ -348,7 +290,7 @@ ExecResult exec(const Link& link, const ExecRequest& request, ExecIo& io) {
 
 ExecResult exec_over(std::unique_ptr<Stream> stream, const ExecRequest& request, ExecIo& io) {
     if (request.argv.empty()) throw Error(ErrorCode::usage, "no command");
-    const std::vector<std::string> items = request_items(request);
+    const std::vector<std::string> items = command_items(request.argv, request.env);
     if (is_too_big(items)) return too_big();
     agent::FramedStream connection(std::move(stream));
     send_frame(connection, encode_request(request, items));

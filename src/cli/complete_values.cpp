@@ -78,6 +78,18 @@ std::vector<Candidate> paths_inside(const Place& place, app::Context& context) {
     return all;
 }
 
+std::vector<Candidate> processes(const Place& place, app::Context& context) {
+    if (place.arguments.empty()) return {};
+    std::vector<Candidate> all;
+    for (const auto& process : app::known_processes(context, place.arguments.front())) {
+        const std::string description = printable(join(process.command, " "));
+        const std::string& name = process.name.empty() ? process.id : process.name;
+        if (!is_given(place, name)) all.push_back({name, description});
+        if (!place.word.empty() && name != process.id && !is_given(place, process.id)) all.push_back({process.id, description});
+    }
+    return all;
+}
+
 std::vector<Candidate> event_kinds() {
     std::vector<Candidate> all;
     for (auto& name : state::event_names()) all.push_back({std::move(name), ""});
@@ -146,7 +158,7 @@ std::vector<Candidate> variables() {
 
 std::vector<Candidate> values_for(const Place& place, app::Context& context) {
     switch (place.completer) {
-    case Completer::by_value: return alternatives(place.value);
+    case Completer::by_value: return place.value == "PROCESS" ? processes(place, context) : alternatives(place.value);
     case Completer::session: return sessions(place, context, "");
     case Completer::session_path: return session_paths(place, context);
     case Completer::path_inside: return paths_inside(place, context);

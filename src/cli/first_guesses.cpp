@@ -45,9 +45,10 @@ constexpr std::array k_verbs{
     Guess{"", "status", "sandbox ps lists sessions, sandbox inspect SESSION shows one"},
     Guess{"", "describe", "sandbox inspect SESSION"},
     Guess{"", "show", "sandbox inspect SESSION"},
+    Guess{"", "process", "sandbox proc ls SESSION lists a session's managed processes"},
+    Guess{"", "processes", "sandbox proc ls SESSION lists a session's managed processes"},
     Guess{"", "top", "sandbox exec SESSION ps, where the image has it; sandbox ps tells what each session has left"},
-    Guess{"", "logs", "what a command prints is what sandbox exec prints; sandbox events tells what ran and how it ended"},
-    Guess{"", "log", "sandbox events tells what happened"},
+    Guess{"", "log", "sandbox logs SESSION shows what its processes print; sandbox events tells what happened"},
     Guess{"", "history", "sandbox events tells what happened"},
     Guess{"", "attach", "sandbox shell SESSION"},
     Guess{"", "sh", "sandbox shell SESSION"},
@@ -146,6 +147,17 @@ constexpr std::array k_verbs{
     Guess{"", "manifest validate", "sandbox manifest check FILE"},
     Guess{"", "manifest lint", "sandbox manifest check FILE"},
     Guess{"", "manifest new", "sandbox manifest init"},
+    Guess{"", "proc run", "sandbox proc start SESSION COMMAND"},
+    Guess{"", "proc list", "sandbox proc ls SESSION"},
+    Guess{"", "proc ps", "sandbox proc ls SESSION"},
+    Guess{"", "proc status", "sandbox proc ls SESSION tells how each is"},
+    Guess{"", "proc inspect", "sandbox proc ls --json SESSION tells all of each"},
+    Guess{"", "proc log", "sandbox proc logs SESSION PROCESS"},
+    Guess{"", "proc tail", "sandbox proc logs -f --tail 10 SESSION PROCESS"},
+    Guess{"", "proc attach", "sandbox proc logs -f SESSION PROCESS"},
+    Guess{"", "proc kill", "sandbox proc stop --grace 0s SESSION PROCESS"},
+    Guess{"", "proc rm", "sandbox proc stop SESSION PROCESS ends one; an ended one goes with its session"},
+    Guess{"", "proc restart", "sandbox proc stop, then sandbox proc start; --restart on-failure:N starts one again that fails"},
     Guess{"", "config get", "sandbox config show"},
     Guess{"", "config list", "sandbox config show"},
     Guess{"", "config ls", "sandbox config show"},
@@ -157,7 +169,8 @@ constexpr std::string_view k_no_mounts = "host directories are never mounted: br
 constexpr std::string_view k_returns = "create always returns at once, and what runs is started by sandbox exec";
 constexpr std::string_view k_terminal = "create starts nothing: sandbox exec -it SESSION sh";
 constexpr std::string_view k_foreground = "run waits for its command; sandbox create, then sandbox proc start, runs one in the background";
-constexpr std::string_view k_background = "a background command: end it with & in sh -c; it lives as long as the session";
+constexpr std::string_view k_background = "sandbox proc start SESSION COMMAND returns at once, and keeps its output and its status";
+constexpr std::string_view k_starts = "proc start always returns at once, and gives no terminal: leave it out";
 constexpr std::string_view k_whole = "directories are copied whole anyway: leave it out";
 constexpr std::string_view k_kept = "modes and times are kept anyway; owners become the session's user";
 constexpr std::string_view k_gone_whole = "destroy asks nothing and takes all of a session: leave -rf out, or write -f; sandbox fs rm -r SESSION:PATH removes files";
@@ -235,6 +248,25 @@ constexpr std::array k_options{
     Guess{"exec", "-d", k_background},
     Guess{"exec", "--detach", k_background},
     Guess{"exec", "-c", "sandbox exec SESSION -- sh -c '...'"},
+    Guess{"proc start", "-d", k_starts},
+    Guess{"proc start", "--detach", k_starts},
+    Guess{"proc start", "-i", k_starts},
+    Guess{"proc start", "-t", k_starts},
+    Guess{"proc start", "-it", k_starts},
+    Guess{"proc start", "-u", k_its_user},
+    Guess{"proc start", "--user", k_its_user},
+    Guess{"proc start", "--rm", "an ended process stays for its log, and goes with its session: leave --rm out"},
+    Guess{"proc start", "--wait", "--ready-port PORT or --ready-log TEXT waits until it serves; sandbox proc wait for its end"},
+    Guess{"proc start", "--timeout", "sandbox proc wait --timeout DURATION, then sandbox proc stop"},
+    Guess{"proc stop", "-t", "--grace DURATION"},
+    Guess{"proc stop", "--timeout", "--grace DURATION"},
+    Guess{"proc stop", "--time", "--grace DURATION"},
+    Guess{"proc stop", "-f", "--grace 0s kills at once"},
+    Guess{"proc stop", "--force", "--grace 0s kills at once"},
+    Guess{"proc ls", "-a", "those that have ended are listed too: leave it out"},
+    Guess{"proc ls", "--all", "those that have ended are listed too: leave it out"},
+    Guess{"logs", "--until", "--since WHEN says where it begins"},
+    Guess{"proc logs", "--until", "--since WHEN says where it begins"},
     Guess{"cp", "-a", k_kept},
     Guess{"cp", "--archive", k_kept},
     Guess{"cp", "-p", k_kept},

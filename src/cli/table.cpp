@@ -2,6 +2,7 @@
 // The one table of commands, in the order in which help lists them.
 #include "cli/lifecycle_verbs.hpp"
 #include "cli/verbs.hpp"
+#include "cli/verbs_processes.hpp"
 
 #include <algorithm>
 
@@ -11,7 +12,7 @@ std::span<const Command> commands() {
     static const std::vector<Command> table{
         k_create, k_run, k_with, k_exec, k_shell, k_ps, k_inspect, k_destroy, k_pause, k_resume, k_stop, k_start, k_extend, k_wait, k_stats,
         k_cp, k_diff, k_fs_ls, k_fs_read, k_fs_write, k_fs_mkdir, k_fs_rm,
-        k_ports, k_wait_port, k_forward, k_preview,
+        k_proc_start, k_proc_ls, k_proc_logs, k_proc_stop, k_proc_wait, k_logs, k_ports, k_wait_port, k_forward, k_preview,
         k_workspace_ls, k_workspace_inspect, k_workspace_rm,
         k_manifest_init, k_manifest_check, k_manifest_explain, k_manifest_schema,
         k_gc, k_doctor, k_events, k_image_bootstrap, k_image_import, k_config_show,

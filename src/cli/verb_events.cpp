@@ -3,8 +3,8 @@
 #include "cli/event_text.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/times.hpp"
 #include "cli/verbs.hpp"
-#include "domain/units.hpp"
 #include "util/error.hpp"
 #include "util/text.hpp"
 #include "util/time.hpp"
@@ -29,16 +29,6 @@ std::vector<Option> options() {
             {"since", 0, "WHEN", "from then on: a time (2026-11-29T18:20:00Z) or an age (10m)"},
             {"kind", 0, "KIND", "only this kind, such as exec.ended", true, false, Completer::event_kind},
             all_owners_option()};
-}
-
-std::int64_t parse_since(const std::string& text) {
-    if (const auto time = parse_rfc3339(text)) return *time;
-    try {
-        return wall_now_ms() - domain::parse_duration(text).count();
-    } catch (const Error&) {
-        throw Error(ErrorCode::usage, "--since " + quoted(text) + " is neither a time nor an age")
-            .hint("--since 10m, or --since 2026-11-29T18:20:00Z");
-    }
 }
 
 std::vector<EventKind> parse_kinds(const std::vector<std::string>& names) {

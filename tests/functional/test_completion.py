@@ -39,6 +39,12 @@ CASES = {
     "fs write": (["fs", "write", "--app"], "--append"),
     "fs mkdir": (["fs", "mkdir", "-p", "w"], "web:"),
     "fs rm": (["fs", "rm", "web:output/report.md", "web:out"], "web:output/"),
+    "logs": (["logs", "we"], "web"),
+    "proc start": (["proc", "start", "--ready-p"], "--ready-port"),
+    "proc ls": (["proc", "ls", "we"], "web"),
+    "proc logs": (["proc", "logs", "web", "serv"], "server"),
+    "proc stop": (["proc", "stop", "web", ""], "server"),
+    "proc wait": (["proc", "wait", "web", "p"], "p1"),
     "workspace ls": (["workspace", "ls", "--all"], "--all-owners"),
     "workspace inspect": (["workspace", "inspect", ""], "project-42"),
     "workspace rm": (["workspace", "rm", "proj"], "project-42"),
@@ -71,6 +77,7 @@ def web(shared):
     session = shared.create("--name", "web", "-l", "app=ci", "--workspace", "project-42", "--idle-timeout", "1h")
     shared.sh(session, f"mkdir -p output; touch output/report.md output/.hidden 'my file' '{EVIL}'")
     shared.sh(session, r"""touch "$(printf 'esc\033[31m')" "$(printf 'two\nlines')" "$(printf 'bad\377')" """)
+    shared.run("proc", "start", "--name", "server", session, "sleep", "600")
     yield session
     shared.destroy(session)
     shared.run("workspace", "rm", "project-42")
@@ -118,6 +125,11 @@ def test_the_file_tools_want_a_session_in_every_word(shared, web):
     assert offered(shared, "fs", "read", "output") == set()
 
 
+def test_processes_of_a_session(shared, web):
+    assert offered(shared, "proc", "logs", "web", "") == {"server"}
+    assert offered(shared, "proc", "logs", "web", "p") == {"p1"}
+    assert offered(shared, "proc", "stop", "web", "server", "") == set()
+    assert offered(shared, "proc", "logs", "nosuch", "") == set()
 def test_paths_for_a_diff(shared, web):
     assert offered(shared, "diff", "web", "out") == {"output/"}
     assert offered(shared, "diff", "web", "output/") == {"output/report.md"}

@@ -182,6 +182,12 @@ def test_json_fields_are_those_that_are_printed(sb, base):
     printed, known = check("diff", sb.json("diff", "--patch", "web"))
     words = {"file", "directory", "symlink", "fifo", "socket", "device", "content", "Base64"}
     assert known - printed - words <= {"what", "size", "target", "oldType", "oldMode", "oldSize", "oldTarget", "targetBase64", "oldTargetBase64", "patchBase64"}
+    check("proc start, proc wait", sb.json("proc", "start", "--name", "job", "--ready-log", "out", "web", "sh", "-c", "echo out; sleep 1"), "proc ls", "exec")
+    check("proc start, proc wait", sb.json("proc", "wait", "web", "job"), "proc ls", "exec")
+    printed, known = check("proc ls", sb.json("proc", "ls", "web"))
+    assert known - printed <= {"running", "restarting", "exited", "stopped", "aborted"}
+    check("proc logs, logs", sb.json("logs", "web"))
+    check("proc stop", sb.run("--json", "proc", "stop", "web", "job", "nosuch", status=3).json(), "proc ls", "exec")
     check("workspace ls", sb.json("workspace", "ls"), "workspace inspect")
     check("workspace inspect", sb.json("workspace", "inspect", "kept"))
     check("version", sb.json("version"))

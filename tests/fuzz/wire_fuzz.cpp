@@ -3,6 +3,7 @@
 // a message, holds no more than came in, and does not depend on the cuts.
 #include "agent/files_messages.hpp"
 #include "agent/files_request.hpp"
+#include "agent/managed_messages.hpp"
 #include "agent/messages.hpp"
 
 #include <algorithm>
@@ -58,6 +59,12 @@ void decode_messages(std::string_view payload) {
     try_decode(decode_entries, payload);
     try_decode(decode_page, payload);
     try_decode(decode_written, payload);
+    try_decode(decode_managed_info, payload);
+    try_decode(decode_managed_start, payload);
+    try_decode(decode_ready, payload);
+    try_decode(decode_managed_query, payload);
+    try_decode(decode_log_frame, payload);
+    try_decode(decode_log_end, payload);
 }
 
 } // namespace

@@ -52,7 +52,7 @@ TEST_CASE("a listing stays in the workspace, and what cannot be listed is an err
     agent.shell("ln -s /etc outside; touch file");
     CHECK(code_of(agent, "outside") == ErrorCode::denied);
     CHECK(code_of(agent, "../..") == ErrorCode::denied);
-    CHECK(code_of(agent, "nosuch") == ErrorCode::failed);
+    CHECK(code_of(agent, "nosuch") == ErrorCode::not_found);
     CHECK(code_of(agent, "file") == ErrorCode::failed);
 }
 

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/managed.hpp"
+
+#include "app/managed_reach.hpp"
+#include "util/text.hpp"
+
+#include <algorithm>
+
+namespace sandbox::app {
+namespace {
+
+using channel::ManagedProcess;
+using channel::ManagedState;
+using channel::StartedProcess;
+using Ready = channel::StartedProcess::Ready;
+
+constexpr int k_own_failure = 125;
+constexpr int k_timed_out = 124;
+constexpr int k_signal_base = 128;
+constexpr std::uint32_t k_last_lines = 5;
+constexpr std::size_t k_last_bytes = 600;
+
+// The end of what it printed, for a message. No log is no reason for another error.
+std::string last_lines(Context& context, const state::SessionRow& row, const std::string& id) {
+    std::string text;
+    try {
+        read_log(context, row, {.process = id, .tail = k_last_lines}, channel::Follow::no, {[&](const channel::LogPiece& piece) {
+            text += piece.bytes;
+            if (text.size() > 2 * k_last_bytes) text.erase(0, text.size() - k_last_bytes);
+        }});
+    } catch (const Error&) {
+        return {};
+    }
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    if (text.size() > k_last_bytes) text.erase(0, text.size() - k_last_bytes);
+    std::vector<std::string> lines;
+    for (const auto& line : split(text, '\n')) lines.push_back(printable(line));
+    return text.empty() ? "; it has printed nothing" : "; the last it printed: " + join(lines, " | ");
+}
+
+std::string how_it_ended(const ManagedProcess& process) {
+    if (process.oom) return "was killed for want of memory";
+    if (process.signal != 0) return "was ended by signal " + std::to_string(process.signal);
+    return "ended with status " + std::to_string(process.exit_status);
+}
+
+std::string still_missing(const StartedProcess& started, const channel::ProcessRequest& request) {
+    std::vector<std::string> missing;
+    if (!started.port_seen) missing.push_back("it does not listen on port " + std::to_string(request.ready_port));
+    if (!started.log_seen) missing.push_back("it has not printed " + quoted(request.ready_log));
+    return join(missing, ", and ");
+}
+
+} // namespace
+
+StartedProcess start_process(Context& context, const ExecTarget& target, channel::ProcessRequest request,
+                             const std::function<void(const ManagedProcess&)>& on_started) {
+    request.log_limit = target.manifest.limits.max_output;
+    request.max_processes = target.manifest.limits.max_processes;
+    return reach(context, target.row, [&](const channel::Link& link) {
+        try {
+            return channel::start_process(link, request, on_started);
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::session_unreachable) throw;
+            channel::list_processes(link); // throws where it is the agent that is gone
+            throw Error(ErrorCode::aborted, "the process was aborted: its keeper in the session was killed, and its processes with it");
+        }
+    });
+}
+
+std::optional<Error> start_error(Context& context, const ExecTarget& target, const StartedProcess& started,
+                                 const channel::ProcessRequest& request) {
+    if (!started.process) {
+        channel::ExecRequest attempt;
+        attempt.argv = request.argv;
+        attempt.cwd = request.cwd;
+        return exec_error(started.failure, attempt);
+    }
+    const ManagedProcess& process = *started.process;
+    if (started.ready == Ready::ended) {
+        return Error(ErrorCode::failed, called(process) + " " + how_it_ended(process) + " before it was ready" + last_lines(context, target.row, process.id));
+    }
+    if (started.ready != Ready::timed_out) return std::nullopt;
+    return Error(ErrorCode::timed_out, called(process) + " was not ready within " + format_duration(request.ready_timeout) + ": " +
+                                           still_missing(started, request) + last_lines(context, target.row, process.id))
+        .hint("it goes on: sandbox proc logs shows what it does, sandbox proc stop ends it");
+}
+
+int start_exit_status(const StartedProcess& started) {
+    if (!started.process) {
+        const int status = exec_exit_status(started.failure);
+        return status == k_own_failure ? 1 : status;
+    }
+    if (started.ready == Ready::timed_out) return k_timed_out;
+    return started.ready == Ready::ended ? 1 : 0;
+}
+
+std::vector<ManagedProcess> list_processes(Context& context, const state::SessionRow& row) {
+    return reach(context, row, [](const channel::Link& link) { return channel::list_processes(link); });
+}
+
+ManagedProcess find_process(Context& context, const state::SessionRow& row, const std::string& process) {
+    std::optional<ManagedProcess> found;
+    for (auto& one : list_processes(context, row)) {
+        if (one.id == process) return one;
+        // As the agent has it: the one that runs, else the last that had the name.
+        if (!one.name.empty() && one.name == process && (!found || !found->is_running())) found = std::move(one);
+    }
+    if (found) return *found;
+    throw Error(ErrorCode::not_found, "no managed process " + quoted(process) + " in the session").hint("sandbox proc ls lists them");
+}
+
+ManagedProcess stop_process(Context& context, const state::SessionRow& row, const std::string& process, std::optional<Milliseconds> grace) {
+    return reach(context, row, [&](const channel::Link& link) {
+        return outliving_keeper(link, process, [&] { return channel::stop_process(link, process, grace); });
+    });
+}
+
+std::optional<ManagedProcess> wait_process(Context& context, const state::SessionRow& row, const std::string& process,
+                                           std::optional<Milliseconds> patience) {
+    return reach(context, row, [&](const channel::Link& link) {
+        return outliving_keeper(link, process, [&] { return channel::wait_process(link, process, patience); });
+    });
+}
+
+std::string called(const ManagedProcess& process) { return process.name.empty() ? process.id : process.name; }
+
+int process_exit_status(const ManagedProcess& process) {
+    if (process.state == ManagedState::aborted) return k_own_failure;
+    if (process.expired) return k_timed_out;
+    return process.signal != 0 ? k_signal_base + static_cast<int>(process.signal) : std::max(process.exit_status, 0);
+}
+
+std::optional<Error> process_error(const ManagedProcess& process) {
+    if (process.state == ManagedState::aborted) {
+        return Error(ErrorCode::aborted, called(process) + " was aborted: its keeper in the session was killed, and its processes with it");
+    }
+    if (process.expired) {
+        return Error(ErrorCode::timed_out, "the session expired while " + called(process) + " ran").hint("a longer lifecycle.ttl gives it more time");
+    }
+    if (!process.oom) return std::nullopt;
+    return Error(ErrorCode::limit_exceeded, "the session ran out of memory and the kernel killed " + called(process)).hint("limits.memory bounds it");
+}
+
+} // namespace sandbox::app
