@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/exec_worker.hpp"
 
-#include "agent/bridge.hpp"
 #include "agent/command_words.hpp"
 #include "agent/supervisor.hpp"
 #include "util/error.hpp"
 
-#include <csignal>
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -66,39 +63,6 @@ int run_exec_worker(WorkerConnection& connection, int control, const ExecContext
     supervisor.run(spec);
     say_done(control);
     supervisor.mind_background();
-    return 0;
-}
-
-int run_exec_alone() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::sigprocmask(SIG_SETMASK, &all, nullptr);
-    int frames[2];
-    int control[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, frames) != 0 || ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) != 0) return 1;
-    Fd ours(frames[0]);
-    Fd its(frames[1]);
-    Fd control_end(control[0]);
-    Fd its_control(control[1]);
-    const pid_t pid = ::fork();
-    if (pid < 0) return 1;
-    if (pid == 0) {
-        // Its standard streams are the engine's, which end with the call; a command that goes on in the background must not hold them.
-        const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-        for (int fd = 0; null && fd < 3; ++fd) ::dup2(null.get(), fd);
-        ours.reset();
-        // The other end of the control socket, which PID 1 holds elsewhere, stays open here: there is nobody to say anything on it.
-        const OomCounter oom;
-        ExecContext context;
-        context.session = {"/", ::getuid(), ::getgid()};
-        for (char** variable = environ; *variable != nullptr; ++variable) context.environment.emplace_back(*variable);
-        context.oom = &oom;
-        WorkerConnection connection(std::make_unique<SocketStream>(std::move(its)));
-        ::_exit(run_exec_worker(connection, its_control.get(), context));
-    }
-    its.reset();
-    its_control.reset();
-    carry_frames(ours.get());
     return 0;
 }
 

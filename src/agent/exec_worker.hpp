@@ -28,8 +28,4 @@ struct ExecContext {
 // Returns the worker's exit status once the client is served and no process of the exec is left.
 int run_exec_worker(WorkerConnection& connection, int control, const ExecContext& context);
 
-// `sandbox-agent exec`: the same without PID 1, started by the engine as a user that PID 1 is not. Frames go over standard input and output; the
-// environment is this process's own, and the session's end is the end of the container.
-int run_exec_alone();
-
 } // namespace sandbox::agent

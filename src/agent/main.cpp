@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // sandbox-agent: `init` is PID 1 of a session's container, `bridge` carries frames through an engine exec,
-// `exec` runs a single command for a user that PID 1 is not, `facts` prints what the kernel says of the container it runs in.
+// `exec` runs a single command for a user that PID 1 is not and `sweep` ends what that left, `facts` prints what the kernel says of the container it runs in.
 #include "agent/bridge.hpp"
-#include "agent/exec_worker.hpp"
+#include "agent/exec_alone.hpp"
 #include "agent/facts.hpp"
 #include "agent/init.hpp"
 #include "agent/version.hpp"
@@ -48,6 +48,7 @@ int run(const std::vector<std::string_view>& arguments) {
     if (verb == "bridge") return run_bridge(parse_options(arguments).bridge);
     if (verb == "facts") return run_facts();
     if (verb == "exec") return run_exec_alone();
+    if (verb == "sweep") return run_sweep();
     // At the end of a session everything else in the pid namespace is killed: never on a machine's own.
     if (verb == "init" && ::getpid() == 1) return Init(parse_options(arguments)).run();
     std::fprintf(stderr, "sandbox-agent %s: the first process of a sandbox session; not to be started by hand\n", k_agent_version.data());

@@ -42,10 +42,12 @@ HelloMessage decode_hello(std::string_view payload) {
     return message;
 }
 
-std::string encode(const SetupMessage& message) {
+std::string encode(const SetupMessage& message, std::uint32_t version) {
     Writer writer(FrameType::setup);
     writer.text(message.workdir).i64(message.ttl_left_ms).i64(message.idle_timeout_ms).i64(message.grace_ms);
-    writer.text(message.secret).u8(message.ends_with_creator ? 1 : 0).u32(message.environment_count);
+    writer.text(message.secret);
+    if (version >= k_live_version) writer.u8(message.ends_with_creator ? 1 : 0);
+    writer.u32(message.environment_count);
     return writer.finish();
 }
 

@@ -43,10 +43,11 @@ struct SetupMessage {
     std::int64_t grace_ms = 0;
     std::string secret;
     // The session ends when the connection that brought this does, unless a byte comes on it before.
-    bool ends_with_creator = false;
+    bool ends_with_creator = false; // since k_live_version
     std::uint32_t environment_count = 0;
 };
-std::string encode(const SetupMessage& message);
+// For an agent that speaks `version`.
+std::string encode(const SetupMessage& message, std::uint32_t version = k_protocol_version);
 SetupMessage decode_setup(std::string_view payload);
 
 struct OpenMessage {

@@ -42,9 +42,13 @@ void DisposableSession::end() {
 
 void DisposableSession::keep() {
     if (m_is_over) return;
-    m_is_over = true;
+    try {
+        m_made.creator->write("k");
+    } catch (const Error&) {
+        throw Error(ErrorCode::session_gone, "the session has ended, and cannot be kept");
+    }
     m_made.presence->remove_file();
-    m_made.creator->write("k");
+    m_is_over = true;
     m_made.creator.reset();
 }
 

@@ -28,7 +28,7 @@ class DisposableSession {
     int ended_fd() const { return m_made.creator->poll_fd(); }
     // Destroys it. Throws cleanup_failed or engine_unreachable with what is left.
     void end();
-    // Lets it live on, as if `create` had made it.
+    // Lets it live on, as if `create` had made it. Throws session_gone.
     void keep();
 
   private:

@@ -84,27 +84,54 @@ ExecRequest as_other_user(const ExecTarget& target, const ExecRequest& wanted) {
     return request;
 }
 
+// PID 1 ends what its own user runs, so that one needs no engine.
+bool is_own_user(Context& context, const ExecTarget& target) {
+    const channel::Status status = channel::status(link_to(context, target.row));
+    const std::string uid = std::to_string(status.uid);
+    return target.user == uid || target.user == uid + ":" + std::to_string(status.gid) || (target.user == "root" && status.uid == 0);
+}
+
+// A command that has killed or stopped its supervisor shall not get away with it (law 7): nobody but its own user may signal it.
+void end_processes_of(engine::Client& engine, const ExecTarget& target) {
+    const auto sweep = engine.exec(target.row.container_id, {.argv = {k_agent_path, "sweep"}, .user = target.user, .workdir = "/", .env = {}});
+    if (engine.exec_exit_code(sweep.id) == 0) return;
+    throw Error(ErrorCode::cleanup_failed, "processes of user " + quoted(target.user) + " could not be ended").hint("sandbox destroy ends them with the session");
+}
+
+ExecResult without_result(const ExecRequest& request, std::int64_t started_ms) {
+    ExecResult result;
+    const std::int64_t passed = boot_now_ms() - started_ms;
+    result.outcome = request.timeout.count() > 0 && passed >= request.timeout.count() ? Outcome::timed_out : Outcome::aborted;
+    result.wall_ms = passed;
+    return result;
+}
+
 // The agent has no privilege to become another user, so the engine starts a supervisor for this one command.
 ExecResult exec_as_user(Context& context, const ExecTarget& target, const ExecRequest& wanted, channel::ExecIo& io) {
     const ExecRequest request = as_other_user(target, wanted);
     // The session's agent does not see this command: without this the session could idle under it.
     channel::Hold hold(link_to(context, target.row));
+    const auto has_ended = [&hold] {
+        pollfd ended{hold.fd(), POLLIN, 0};
+        return ::poll(&ended, 1, 0) > 0;
+    };
     engine::Client& engine = context.engine_of(target.row.endpoint, target.row.engine_id);
+    const std::int64_t started_ms = boot_now_ms();
     auto started = engine.exec(target.row.container_id, {.argv = {k_agent_path, "exec"}, .user = target.user, .workdir = "/", .env = {}, .attach_stdin = true});
     try {
-        return channel::exec_over(std::move(started.stream), request, io);
+        const auto result = channel::exec_over(std::move(started.stream), request, io, [&] {
+            if (!has_ended()) end_processes_of(engine, target);
+        });
+        if (result) return *result;
     } catch (const Error& error) {
         // Where it cannot start the supervisor, the engine says so in the stream, which then has no frames.
-        if (error.code() != ErrorCode::session_unreachable && error.code() != ErrorCode::protocol_error) throw;
-        pollfd ended{hold.fd(), POLLIN, 0};
-        const bool has_ended = ::poll(&ended, 1, 0) > 0;
-        if (!has_ended) {
-            throw Error(ErrorCode::failed, "the engine could not run a command as user " + quoted(target.user))
-                .hint("a user is a name in the image's /etc/passwd, or UID[:GID]");
-        }
-        if (hold.ends() != channel::HoldEnd::expired) throw;
+        if (error.code() != ErrorCode::protocol_error) throw;
+        throw Error(ErrorCode::failed, "the engine could not run a command as user " + quoted(target.user))
+            .hint("a user is a name in the image's /etc/passwd, or UID[:GID]");
     }
-    ExecResult result;
+    ExecResult result = without_result(request, started_ms);
+    if (!has_ended()) return result;
+    if (hold.ends() != channel::HoldEnd::expired) throw Error(ErrorCode::session_unreachable, "the session ended while the command ran");
     result.outcome = Outcome::expired;
     return result;
 }
@@ -121,7 +148,8 @@ ExecResult exec_in_session(Context& context, const ExecTarget& target, const Exe
                            channel::ExecIo& io) {
     ExecRecord record(context, target.row, request);
     try {
-        const ExecResult result = target.user.empty() ? channel::exec(link_to(context, target.row), request, io) : exec_as_user(context, target, request, io);
+        const ExecResult result = target.user.empty() || is_own_user(context, target) ? channel::exec(link_to(context, target.row), request, io)
+                                                                                          : exec_as_user(context, target, request, io);
         record.ended(result);
         return result;
     } catch (const Error& error) {

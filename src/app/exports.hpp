@@ -3,7 +3,7 @@
 //
 //   const auto items = domain::exports_of(manifest);
 //   check_export_targets(items, roots);              // before anything is made
-//   for (const auto& done : export_all(context, id, items, std::nullopt)) ...
+//   for (const auto& done : export_all(context, row, items, std::nullopt)) ...
 #pragma once
 
 #include "app/context.hpp"
@@ -32,7 +32,8 @@ struct Exported {
 // Copies each one by the rules of `cp -L`, the manifest's scan and limits.maxFile included, but for a target that is there: a directory's
 // contents are merged into a directory, a file replaces a file. Missing folders above a target are made. Goes on with the rest when one
 // fails. INT, TERM, HUP and the end of `within` end it; what is not copied by then has an error.
-std::vector<Exported> export_all(Context& context, const std::string& session, const std::vector<ExportItem>& items, std::optional<Milliseconds> within);
+std::vector<Exported> export_all(Context& context, const state::SessionRow& session, const std::vector<ExportItem>& items,
+                                 std::optional<Milliseconds> within);
 
 // All failures as one export_failed error; absent where there are none.
 std::optional<Error> export_error(const std::vector<Exported>& exports);

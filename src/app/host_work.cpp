@@ -33,21 +33,15 @@ bool is_ignored(int signal) {
     return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-// By descriptor: a parent-death signal would come when the thread ends that started this process, and others may live on.
-Fd watch_parent() {
-    if (is_ignored(SIGHUP)) return {};
-    const pid_t parent = ::getppid();
-    if (parent <= 1) return {};
-    Fd file(static_cast<int>(::syscall(SYS_pidfd_open, parent, 0)));
-    // It may have gone in between, and its pid been given to another process.
-    if (file && ::getppid() != parent) file.reset();
-    return file;
+bool is_readable(int fd) {
+    pollfd entry{fd, POLLIN, 0};
+    return ::poll(&entry, 1, 0) > 0;
 }
 
 class HostWork {
   public:
     explicit HostWork(const HostCommand& command)
-        : m_parent(watch_parent()), m_child({.argv = command.argv,
+        : m_caller(command.caller != nullptr ? command.caller->get() : -1), m_child({.argv = command.argv,
                                              .env = merged_environment(command.environment),
                                              .group = ProcessGroup::shared,
                                              .parent_death_signal = SIGTERM}),
@@ -67,13 +61,13 @@ class HostWork {
 
   private:
     bool has_ended() {
-        std::array<pollfd, 4> set{pollfd{m_child.pidfd(), POLLIN, 0}, pollfd{m_signals.get(), POLLIN, 0}, pollfd{m_parent.get(), POLLIN, 0},
+        std::array<pollfd, 4> set{pollfd{m_child.pidfd(), POLLIN, 0}, pollfd{m_signals.get(), POLLIN, 0}, pollfd{m_caller, POLLIN, 0},
                                   pollfd{m_session, POLLIN, 0}};
         const int timeout = m_kill_at == 0 ? -1 : static_cast<int>(std::max<std::int64_t>(m_kill_at - boot_now_ms(), 0));
         if (::poll(set.data(), set.size(), timeout) < 0 && errno != EINTR) throw errno_error("poll");
         if (set[0].revents != 0) return true;
         if (set[1].revents != 0) pass_signals();
-        if (set[2].revents != 0) lose_parent();
+        if (set[2].revents != 0) lose_caller();
         if (set[3].revents != 0) {
             std::fputs("sandbox: the session has ended before its command\n", stderr);
             m_session = -1;
@@ -93,20 +87,20 @@ class HostWork {
                 m_child.kill(SIGKILL);
             } else {
                 m_signal = number;
-                // A key of the terminal reaches all of its foreground, the command included.
-                if (info.ssi_code != SI_KERNEL) m_child.kill(number);
+                // A key of the terminal reaches all of its foreground, the command included; a hang-up only whoever leads the session.
+                if (info.ssi_code != SI_KERNEL || number != SIGINT) m_child.kill(number);
             }
         }
     }
 
-    void lose_parent() {
-        m_parent.reset();
+    void lose_caller() {
+        m_caller = -1;
         m_signal = SIGHUP;
         m_child.kill(SIGTERM);
         m_kill_at = boot_now_ms() + k_grace.count();
     }
 
-    Fd m_parent;
+    int m_caller;
     Child m_child;
     Fd m_signals;
     int m_session;
@@ -116,6 +110,18 @@ class HostWork {
 
 } // namespace
 
-ExitStatus run_host_command(const HostCommand& command) { return HostWork(command).run(); }
+Fd watch_caller() {
+    const pid_t parent = ::getppid();
+    if (parent <= 1 || is_ignored(SIGHUP)) return {};
+    Fd file(static_cast<int>(::syscall(SYS_pidfd_open, parent, 0)));
+    // It may have gone in between, and its pid been given to another process.
+    if (file && ::getppid() != parent) file.reset();
+    return file;
+}
+
+ExitStatus run_host_command(const HostCommand& command) {
+    if (command.caller != nullptr && *command.caller && is_readable(command.caller->get())) throw interrupted_by(SIGHUP);
+    return HostWork(command).run();
+}
 
 } // namespace sandbox::app

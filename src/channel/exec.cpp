@@ -96,7 +96,7 @@ class ExecCall {
     std::int64_t m_give_up_at = 0;
     bool m_reads_input;
     bool m_may_detach;
-    std::size_t m_detach_typed = 0; // how many of the keys have come, one after the other
+    std::string m_typed; // as many of the keys to detach as have come one after the other
     std::size_t m_credit = agent::k_stdin_window;
     std::string m_input;
     std::exception_ptr m_failure;
@@ -202,10 +202,10 @@ void ExecCall::send_input() {
 
 // How much of the input is for the command: all of it, but for the key that completes the keys to detach, and what follows.
 std::size_t ExecCall::before_detach(std::string_view input) {
-    const std::string& keys = m_io.detach_keys;
     for (std::size_t i = 0; i < input.size(); ++i) {
-        if (input[i] != keys[m_detach_typed]) m_detach_typed = 0;
-        if (input[i] == keys[m_detach_typed] && ++m_detach_typed == keys.size()) return i;
+        m_typed += input[i];
+        while (!m_io.detach_keys.starts_with(m_typed)) m_typed.erase(0, 1);
+        if (m_typed.size() == m_io.detach_keys.size()) return i;
     }
     return input.size();
 }
@@ -235,6 +235,32 @@ ExecResult lost_result(const Link& link) {
     return result;
 }
 
+// What the caller is to hear in place of a result, if anything.
+void throw_failure(const ExecCall& call) {
+    if (call.failure()) std::rethrow_exception(call.failure());
+    if (const int number = call.end_signal(); number != 0) {
+        throw Error(ErrorCode::interrupted, std::string("interrupted by SIG") + ::sigabbrev_np(number)).signal(number);
+    }
+}
+
+// Absent when the stream ended without a result.
+std::optional<ExecResult> carry_out(ExecCall& call, const ExecRequest& request, const ExecIo& io) {
+    if (io.on_begin) io.on_begin();
+    try {
+        return call.run(request.tty ? io.window_size : nullptr);
+    } catch (const agent::WireError& error) {
+        throw broken_protocol(error.what());
+    }
+}
+
+// Whether the agent knows how to detach decides whether the keys are looked for, so there its version is waited for.
+ExecCall begin(const Link& link, const ExecRequest& request, const std::vector<std::string>& items, ExecIo& io) {
+    std::string frames = encode_request(request, items);
+    if (io.detach_keys.empty()) return {open_connection(link, Operation::exec, frames, start_patience(request.timeout)), 0, request, io};
+    auto [connection, version] = open_tree_connection(link, Operation::exec, [&](std::uint32_t) { return frames; });
+    return {std::move(connection), version, request, io};
+}
+
 } // namespace
 
 std::string_view outcome_name(Outcome outcome) {
@@ -251,44 +277,17 @@ std::string_view outcome_name(Outcome outcome) {
     return "aborted";
 }
 
-namespace {
-
-// Absent when the stream ended without a result.
-std::optional<ExecResult> carry_out(ExecCall& call, const ExecRequest& request, const ExecIo& io) {
-    if (io.on_begin) io.on_begin();
-    std::optional<ExecResult> result;
-    try {
-        result = call.run(request.tty ? io.window_size : nullptr);
-    } catch (const agent::WireError& error) {
-        throw broken_protocol(error.what());
-    }
-    if (call.failure()) std::rethrow_exception(call.failure());
-    if (const int number = call.end_signal(); number != 0) {
-        throw Error(ErrorCode::interrupted, std::string("interrupted by SIG") + ::sigabbrev_np(number)).signal(number);
-    }
-    return result;
-}
-
-// Whether the agent knows how to detach decides whether the keys are looked for, so there its version is waited for.
-ExecCall begin(const Link& link, const ExecRequest& request, const std::vector<std::string>& items, ExecIo& io) {
-    std::string frames = encode_request(request, items);
-    if (io.detach_keys.empty()) return {open_connection(link, Operation::exec, frames, start_patience(request.timeout)), 0, request, io};
-    auto [connection, version] = open_tree_connection(link, Operation::exec, [&](std::uint32_t) { return frames; });
-    return {std::move(connection), version, request, io};
-}
-
-} // namespace
-
 ExecResult exec(const Link& link, const ExecRequest& request, ExecIo& io) {
     if (request.argv.empty()) throw Error(ErrorCode::usage, "no command");
     const std::vector<std::string> items = command_items(request.argv, request.env);
     if (is_too_big(items)) return too_big();
     ExecCall call = begin(link, request, items, io);
     const auto result = carry_out(call, request, io);
+    throw_failure(call);
     return result ? *result : lost_result(link);
 }
 
-ExecResult exec_over(std::unique_ptr<Stream> stream, const ExecRequest& request, ExecIo& io) {
+std::optional<ExecResult> exec_over(std::unique_ptr<Stream> stream, const ExecRequest& request, ExecIo& io, const std::function<void()>& end_all) {
     if (request.argv.empty()) throw Error(ErrorCode::usage, "no command");
     const std::vector<std::string> items = command_items(request.argv, request.env);
     if (is_too_big(items)) return too_big();
@@ -296,8 +295,9 @@ ExecResult exec_over(std::unique_ptr<Stream> stream, const ExecRequest& request,
     send_frame(connection, encode_request(request, items));
     ExecCall call(std::move(connection), agent::k_protocol_version, request, io);
     const auto result = carry_out(call, request, io);
-    if (result) return *result;
-    throw Error(ErrorCode::session_unreachable, "the session ended, or the engine could not start the command");
+    if (!result) end_all();
+    throw_failure(call);
+    return result;
 }
 
 } // namespace sandbox::channel

@@ -84,10 +84,11 @@ std::vector<std::string> environment_items(const Environment& environment) {
     return items;
 }
 
-std::string encode_setup_frames(const SessionSetup& setup) {
+std::string encode_setup_frames(const SessionSetup& setup, std::uint32_t version) {
     const std::vector<std::string> items = environment_items(setup.env);
     std::string frames = agent::encode(agent::SetupMessage{setup.workdir, time_left_ms(setup.ttl_boot_ms), setup.idle_timeout_ms, setup.grace_ms,
-                                                           setup.secret, setup.ends_with_creator, static_cast<std::uint32_t>(items.size())});
+                                                           setup.secret, setup.ends_with_creator, static_cast<std::uint32_t>(items.size())},
+                                        version);
     agent::append_items(frames, items);
     return frames;
 }
@@ -108,7 +109,6 @@ const std::string& HelloListener::mount_directory() const { return m_mount; }
 
 std::optional<Hello> HelloListener::accept(const SessionSetup& setup, Milliseconds timeout) {
     const std::int64_t until = boot_now_ms() + timeout.count();
-    const std::string frames = encode_setup_frames(setup);
     while (wait_readable(m_hello.get(), until)) {
         Fd socket(::accept4(m_hello.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (!socket) continue;
@@ -116,7 +116,7 @@ std::optional<Hello> HelloListener::accept(const SessionSetup& setup, Millisecon
         agent::FramedStream connection(std::make_unique<SocketStream>(std::move(socket)));
         // One that came this far is on its way, however busy the machine is.
         const std::int64_t patience_ends = boot_now_ms() + k_handshake_patience.count();
-        read_hello(connection, patience_ends);
+        const std::string frames = encode_setup_frames(setup, read_hello(connection, patience_ends).version);
         send_with_descriptor(fd, frames, m_listener.get());
         Hello hello = set_up(connection, std::string_view(frames).substr(1), setup, patience_ends);
         // From now on the agent alone holds it: when the agent is gone, connecting is refused.
@@ -129,8 +129,8 @@ std::optional<Hello> HelloListener::accept(const SessionSetup& setup, Millisecon
 Hello bridge_handshake(std::unique_ptr<Stream> stream, const SessionSetup& setup) {
     const std::int64_t until = boot_now_ms() + k_handshake_patience.count();
     agent::FramedStream connection(std::move(stream));
-    read_hello(connection, until);
-    return set_up(connection, encode_setup_frames(setup), setup, until);
+    const std::uint32_t version = read_hello(connection, until).version;
+    return set_up(connection, encode_setup_frames(setup, version), setup, until);
 }
 
 } // namespace sandbox::channel

@@ -42,7 +42,9 @@ std::string parse_detach_keys(std::string_view text) {
 
 std::string detach_keys(const Invocation& call, const channel::ExecRequest& request) {
     const std::string keys = parse_detach_keys(call.value("detach-keys").value_or("ctrl-p,ctrl-q"));
-    return request.tty && request.stdin_open ? keys : std::string();
+    // Left to itself, a command would run on past its time.
+    const bool may_detach = request.tty && request.stdin_open && request.timeout.count() == 0;
+    return may_detach ? keys : std::string();
 }
 
 void give_terminal(channel::ExecRequest& request) {

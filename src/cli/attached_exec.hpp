@@ -46,7 +46,7 @@ class CommandStreams {
 // Runs it to its end; a terminal is in raw mode meanwhile, and `detach_keys` typed there leave the command to itself. Throws what app::exec_in_session() throws.
 channel::ExecResult exec_attached(app::Context& context, const app::ExecTarget& target, const channel::ExecRequest& request, CommandStreams& streams,
                                   const std::string& detach_keys = {});
-// What --detach-keys says, or its default, where the command has a terminal; empty elsewhere.
+// What --detach-keys says, or its default, where the command has a terminal and no time-out; empty elsewhere.
 std::string detach_keys(const Invocation& call, const channel::ExecRequest& request);
 
 } // namespace sandbox::cli

@@ -168,6 +168,7 @@ constexpr std::array k_verbs{
 constexpr std::string_view k_no_mounts = "host directories are never mounted: bring files in with `files:` in the manifest or sandbox cp";
 constexpr std::string_view k_returns = "create always returns at once, and what runs is started by sandbox exec";
 constexpr std::string_view k_terminal = "create starts nothing: sandbox exec -it SESSION sh";
+constexpr std::string_view k_host_command = "the command runs here, with this terminal and these streams: leave it out";
 constexpr std::string_view k_foreground = "run waits for its command; sandbox create, then sandbox proc start, runs one in the background";
 constexpr std::string_view k_background = "sandbox proc start SESSION COMMAND returns at once, and keeps its output and its status";
 constexpr std::string_view k_starts = "proc start always returns at once, and gives no terminal: leave it out";
@@ -190,6 +191,14 @@ constexpr std::array k_options{
     Guess{"destroy", "-fr", k_gone_whole},
     Guess{"destroy", "-fv", "-f"},
     Guess{"destroy", "-t", "sandbox destroy waits for nothing that runs"},
+    Guess{"with", "-i", k_host_command},
+    Guess{"with", "-t", k_host_command},
+    Guess{"with", "-it", k_host_command},
+    Guess{"with", "-ti", k_host_command},
+    Guess{"with", "--interactive", k_host_command},
+    Guess{"with", "--tty", k_host_command},
+    Guess{"with", "-d", k_host_command},
+    Guess{"with", "--detach", k_host_command},
     Guess{"run", "-d", k_foreground},
     Guess{"run", "--detach", k_foreground},
     Guess{"stop", "-t", k_own_grace},

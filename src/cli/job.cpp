@@ -15,6 +15,8 @@ namespace sandbox::cli {
 namespace {
 
 constexpr int k_own_failure = 125;
+constexpr int k_not_executable = 126;
+constexpr int k_not_found = 127;
 // A runner that cancels a job kills it some seconds after its first signal.
 constexpr Milliseconds k_hasty_export{5000};
 
@@ -23,6 +25,12 @@ bool has_image(const domain::ManifestBuilder& builder) {
         if (value.path == "image") return !value.value.empty();
     }
     return false;
+}
+
+int status_of(const Error& error) {
+    if (error.signal() > 0) return error.exit_status();
+    if (error.code() == ErrorCode::command_not_found) return k_not_found;
+    return error.code() == ErrorCode::not_executable ? k_not_executable : k_own_failure;
 }
 
 // docker's `run IMAGE COMMAND`.
@@ -97,16 +105,20 @@ void Job::take(const Error& error) {
     if (m_has_ended && m_outcome.exit_code != 0) return print_error(error);
     m_has_ended = true;
     m_outcome.error = error;
-    m_outcome.exit_code = error.signal() > 0 ? error.exit_status() : k_own_failure;
+    m_outcome.exit_code = status_of(error);
 }
 
-bool Job::is_interrupted() const { return m_outcome.error && m_outcome.error->signal() > 0; }
+bool Job::is_interrupted() const { return m_interrupted || (m_outcome.error && m_outcome.error->signal() > 0); }
 
 void Job::bring_out() {
     const bool is_hasty = is_interrupted() && m_outcome.error->signal() != SIGPIPE;
-    m_exports = app::export_all(m_call.context(), m_session->made().row.id, m_exports_wanted, is_hasty ? std::optional(k_hasty_export) : std::nullopt);
+    m_exports = app::export_all(m_call.context(), m_session->made().row, m_exports_wanted, is_hasty ? std::optional(k_hasty_export) : std::nullopt);
     m_outcome.exports = m_exports;
-    if (const auto error = app::export_error(m_exports)) take(*error);
+    for (const auto& done : m_exports) {
+        if (done.error && done.error->signal() > 0 && !is_hasty) m_interrupted = done.error;
+    }
+    if (m_interrupted) take(*m_interrupted);
+    else if (const auto error = app::export_error(m_exports)) take(*error);
 }
 
 void Job::finish() {
@@ -123,6 +135,7 @@ void Job::finish() {
         }
     } catch (const Error& error) {
         take(error);
+        m_session.reset();
     }
 }
 

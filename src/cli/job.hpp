@@ -56,6 +56,7 @@ class Job {
     std::optional<CommandStreams> m_streams;
     std::vector<app::Exported> m_exports;
     bool m_has_ended = false; // the work, in whatever way
+    std::optional<Error> m_interrupted; // while the exports were copied
     JobDocument m_outcome;
 };
 

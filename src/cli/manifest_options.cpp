@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <unistd.h>
 
 namespace sandbox::cli {
@@ -92,16 +93,25 @@ std::vector<std::string> manifest_paths(const Invocation& call) {
     return paths;
 }
 
+void refuse_twice(std::set<std::string>& seen, const std::string& path, std::string_view option) {
+    if (seen.insert(std::filesystem::path(path).lexically_normal().string()).second) return;
+    throw Error(ErrorCode::usage, std::string(option) + " names " + printable(path) + " twice");
+}
+
 void set_paths(domain::ManifestBuilder& builder, const Invocation& call) {
+    std::set<std::string> brought;
+    std::set<std::string> exported;
     for (const auto& word : call.values("file")) {
         if (word.find('=') == std::string::npos) continue;
         const auto [path, host] = path_pair(word, "--file");
+        refuse_twice(brought, path, "--file");
         std::error_code ignored;
         const char* kind = std::filesystem::is_directory(host, ignored) ? "fromDir" : "fromFile";
         builder.set("files", formatted("{{{}: {{{}: {}}}}}", yaml_quoted(path), kind, yaml_quoted(host)), "--file");
     }
     for (const auto& word : call.values("export")) {
         const auto [path, host] = path_pair(word, "--export");
+        refuse_twice(exported, path, "--export");
         builder.set("export.files", formatted("{{{}: {}}}", yaml_quoted(path), yaml_quoted(host)), "--export");
     }
 }

@@ -37,7 +37,10 @@ const Command k_shell{
     .positionals = {{"SESSION", Completer::session}},
     .status = StatusRule::passed_through,
     .options = [] {
-        return std::vector<Option>{{"shell", 0, "COMMAND", "this one, and not the best that the image has", false, false, Completer::nothing},
+        // As in docker's `exec -it`, which is what a shell is anyway.
+        return std::vector<Option>{{"interactive", 'i', "", "as it is anyway", false, true},
+                                   {"tty", 't', "", "as it is anyway", false, true},
+                                   {"shell", 0, "COMMAND", "this one, and not the best that the image has", false, false, Completer::nothing},
                                    {"user", 'u', "USER", "as this user and not the session's: a name of the image, or UID[:GID]; through the engine", false, false, Completer::nothing},
                                    {"detach-keys", 0, "KEYS", "typed, they leave the shell to itself; none: no keys [ctrl-p,ctrl-q]"},
                                    {"workdir", 'w', "DIR", "where it starts, relative to the session's workdir", false, false, Completer::nothing}};

@@ -2,8 +2,12 @@
 #include "app/host_work.hpp"
 #include "cli/job.hpp"
 #include "cli/verbs.hpp"
+#include "util/error.hpp"
+#include "util/time.hpp"
 
 #include <cstdint>
+#include <filesystem>
+#include <sys/resource.h>
 
 namespace sandbox::cli {
 namespace {
@@ -13,22 +17,35 @@ std::vector<std::string> variables(Invocation& call, const app::DisposableSessio
     std::vector<std::string> list{"SANDBOX_SESSION=" + session.made().row.id, "SANDBOX_OWNER=" + call.context().owner(),
                                   "SANDBOX_STATE_DIR=" + call.context().state_directory()};
     if (const auto engine = call.value("engine")) list.push_back("SANDBOX_ENGINE=" + *engine);
-    if (const auto config = call.value("config")) list.push_back("SANDBOX_CONFIG=" + *config);
+    if (const auto config = call.value("config")) list.push_back("SANDBOX_CONFIG=" + std::filesystem::absolute(*config).string());
     return list;
 }
 
-void work(Invocation& call, app::DisposableSession& session, JobDocument& outcome) {
-    const ExitStatus status = app::run_host_command({call.arguments(), variables(call, session), session.ended_fd()});
-    outcome.ended.emplace();
-    outcome.ended->outcome = status.signal > 0 ? channel::Outcome::signaled : channel::Outcome::exited;
-    outcome.ended->exit_status = status.code;
-    outcome.ended->signal = status.signal;
-    outcome.result = &*outcome.ended;
+std::int64_t microseconds(const timeval& time) { return std::int64_t{time.tv_sec} * 1'000'000 + time.tv_usec; }
+
+void work(Invocation& call, const Fd& caller, app::DisposableSession& session, JobDocument& outcome) {
+    const std::int64_t started_ms = boot_now_ms();
+    const ExitStatus status = app::run_host_command({call.arguments(), variables(call, session), session.ended_fd(), &caller});
+    rusage usage{};
+    ::getrusage(RUSAGE_CHILDREN, &usage);
+    channel::ExecResult& ended = outcome.ended.emplace();
+    ended.outcome = status.signal > 0 ? channel::Outcome::signaled : channel::Outcome::exited;
+    ended.exit_status = status.code;
+    ended.signal = status.signal;
+    ended.wall_ms = boot_now_ms() - started_ms;
+    ended.user_cpu_us = microseconds(usage.ru_utime);
+    ended.system_cpu_us = microseconds(usage.ru_stime);
+    ended.peak_rss_kib = usage.ru_maxrss;
+    outcome.result = &ended;
     outcome.exit_code = status.shell_status();
 }
 
 int run(Invocation& call) {
-    return Job(call).run([&](app::DisposableSession& session, JobDocument& outcome) { work(call, session, outcome); });
+    const Fd caller = app::watch_caller();
+    if (call.json()) {
+        throw Error(ErrorCode::usage, "the command has standard output to itself, so there is no room for --json").hint("--result FILE writes the document");
+    }
+    return Job(call).run([&](app::DisposableSession& session, JobDocument& outcome) { work(call, caller, session, outcome); });
 }
 
 } // namespace
