@@ -21,11 +21,10 @@ using agent::Operation;
 constexpr std::size_t k_input_piece = 256 << 10;
 
 agent::FramedStream open_files(const Link& link, const agent::FilesRequest& request) {
-    try {
-        return open_live_connection(link, Operation::files, agent::encode(request));
-    } catch (const agent::WireError&) { // longer than a frame
-        throw Error(ErrorCode::usage, "the path is too long");
-    }
+    const std::string& path = std::visit([](const auto& one) -> const std::string& { return one.path; }, request);
+    if (path.size() > agent::k_max_path_field) throw Error(ErrorCode::usage, "the path is too long");
+    if (path.find('\0') != std::string::npos) throw Error(ErrorCode::usage, "the path " + quoted(path) + " holds a NUL, which no path does");
+    return open_live_connection(link, Operation::files, agent::encode(request));
 }
 
 // What follows from the agent's words, and what is none.

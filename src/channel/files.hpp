@@ -7,7 +7,7 @@
 //   const FileText text = read_text(link, {.path = "README.md", .page = {.max_bytes = 64 << 10}});
 //
 // Everywhere: throws not_found, conflict (it is something else), denied (it leads out of the workdir), limit_exceeded, no_space, interrupted
-// by INT, TERM and HUP; session_unreachable when the session ends meanwhile; failed for a session of an older sandbox.
+// by INT, TERM and HUP; usage for what can be no path; session_unreachable when the session ends meanwhile; failed for a session of an older sandbox.
 #pragma once
 
 #include "channel/agent_client.hpp"

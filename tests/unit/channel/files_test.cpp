@@ -235,6 +235,19 @@ TEST_CASE("what is no file that can be read is said, and waits for nobody") {
     CHECK(lines_of(agent, "/proc/self/status", 1, 1).page.next_line() == 2);
 }
 
+TEST_CASE("what can be no path is said before anybody is asked") {
+    const Link nowhere{[]() -> std::unique_ptr<Stream> { throw Error(ErrorCode::internal, "dialled"); }, {}, {}};
+    for (const std::string& path : {std::string(70'000, 'x'), std::string("a\0b", 3)}) {
+        CHECK(code_of([&] { list_files(nowhere, {.path = path}); }) == "usage");
+        CHECK(code_of([&] { remove_file(nowhere, {.path = path}); }) == "usage");
+    }
+    LiveAgent agent;
+    CHECK(read_code(agent, std::string(5000, 'x')) != "done"); // longer than a name, or a path, may be
+    CHECK(write_code(agent, {.path = std::string(5000, 'x')}) != "done");
+    CHECK(write_code(agent, {.path = std::string(300, 'x')}) != "done");
+    CHECK(hidden_names(agent) == "");
+}
+
 TEST_CASE("a larger file than allowed is not read") {
     LiveAgent agent;
     agent.shell("printf 12345 >f");
