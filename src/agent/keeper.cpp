@@ -117,7 +117,7 @@ void Keeper::poll_once() {
 
 std::int64_t Keeper::next_event() const {
     std::int64_t next = 0;
-    for (const std::int64_t at : {m_kill_at, m_restart_at, m_readiness ? m_ready_until : 0, m_readiness ? m_look_at_port_at : 0}) {
+    for (const std::int64_t at : {m_kill_at, m_restart_at, m_readiness ? m_ready_until : 0, m_readiness && m_is_start_known ? m_look_at_port_at : 0}) {
         if (at != 0 && (next == 0 || at < next)) next = at;
     }
     return next;
@@ -155,7 +155,8 @@ void Keeper::check_times() {
     const std::int64_t now = boot_now_ms();
     if (m_kill_at != 0 && now >= m_kill_at) kill_tree();
     if (m_restart_at != 0 && now >= m_restart_at) start();
-    if (m_readiness && m_readiness->awaits_port() && now >= m_look_at_port_at) {
+    // Not before the command is executed: until then its process is a copy of this one, and nobody may look at its descriptors.
+    if (m_readiness && m_is_start_known && m_readiness->awaits_port() && now >= m_look_at_port_at) {
         m_readiness->look_at_port(descendants_of(::getpid()));
         m_look_at_port_at = m_readiness->awaits_port() ? now + k_port_pause_ms : 0;
     }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
@@ -20,7 +21,8 @@ enum class Holds { no, yes, unknown };
 Holds holds_one_of(const Process& process, const std::vector<std::uint64_t>& sockets) {
     const std::string path = "/proc/" + std::to_string(process.pid) + "/fd";
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);
-    if (!directory) return Holds::unknown;
+    // One that has ended meanwhile holds nothing; only of one that is there and hides its descriptors nothing is known.
+    if (!directory) return errno == EACCES && is_there(process) ? Holds::unknown : Holds::no;
     constexpr std::string_view k_mark = "socket:[";
     while (const dirent* entry = ::readdir(directory.get())) {
         std::array<char, 64> target{};
@@ -64,7 +66,7 @@ void Readiness::look_at_port(const std::vector<Process>& own) {
     for (const Process& process : own) {
         const Holds holds = holds_one_of(process, sockets);
         if (holds == Holds::yes) m_port_seen = true;
-        if (holds == Holds::unknown && process.looks_alive()) is_unknown = true;
+        if (holds == Holds::unknown) is_unknown = true;
     }
     if (is_unknown) m_port_seen = true;
 }

@@ -5,6 +5,7 @@
 #include "util/text.hpp"
 
 #include <algorithm>
+#include <string.h>
 
 namespace sandbox::app {
 namespace {
@@ -40,7 +41,7 @@ std::string last_lines(Context& context, const state::SessionRow& row, const std
 
 std::string how_it_ended(const ManagedProcess& process) {
     if (process.oom) return "was killed for want of memory";
-    if (process.signal != 0) return "was ended by signal " + std::to_string(process.signal);
+    if (process.signal != 0) return "was ended by " + signal_name(process.signal);
     return "ended with status " + std::to_string(process.exit_status);
 }
 
@@ -124,6 +125,11 @@ std::optional<ManagedProcess> wait_process(Context& context, const state::Sessio
 }
 
 std::string called(const ManagedProcess& process) { return process.name.empty() ? process.id : process.name; }
+
+std::string signal_name(std::uint32_t number) {
+    const char* name = ::sigabbrev_np(static_cast<int>(number));
+    return "SIG" + (name != nullptr ? std::string(name) : std::to_string(number));
+}
 
 int process_exit_status(const ManagedProcess& process) {
     if (process.state == ManagedState::aborted) return k_own_failure;

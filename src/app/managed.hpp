@@ -37,6 +37,8 @@ std::optional<channel::ManagedProcess> wait_process(Context& context, const stat
 
 // As people call it: its name, else its id.
 std::string called(const channel::ManagedProcess& process);
+// "SIGTERM".
+std::string signal_name(std::uint32_t number);
 // The process's own status, 128+n after a signal; 124 when the session's end stopped it, 125 when it was aborted.
 int process_exit_status(const channel::ManagedProcess& process);
 // What is to be said of one that did not end by itself, or left something behind; absent otherwise.

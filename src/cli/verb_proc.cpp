@@ -122,7 +122,7 @@ int run_start(Invocation& call) {
 
 std::string status_cell(const ManagedProcess& process) {
     std::string text(channel::state_name(process.state));
-    if (process.signal != 0) text += " SIG" + std::to_string(process.signal);
+    if (process.signal != 0) text += " " + app::signal_name(process.signal);
     else if (process.exit_status >= 0) text += " " + std::to_string(process.exit_status);
     if (process.oom) text += " oom";
     if (process.left_running > 0) text += ", " + std::to_string(process.left_running) + " left";

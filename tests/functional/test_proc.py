@@ -177,6 +177,7 @@ def test_wait_passes_the_status_on(shared, session, proc):
     assert waiter.wait(timeout=30) == 128 + signal.SIGTERM
     document = shared.run("--json", "proc", "wait", session, "slow", status=143).json()
     assert document["status"] == "stopped" and document["signal"] == 15 and document["error"] is None
+    assert re.search(r" slow +stopped SIGTERM ", shared.run("proc", "ls", session).text)
 
 
 # Logs.
