@@ -171,6 +171,7 @@ constexpr std::string_view k_terminal = "create starts nothing: sandbox exec -it
 constexpr std::string_view k_host_command = "the command runs here, with this terminal and these streams: leave it out";
 constexpr std::string_view k_foreground = "run waits for its command; sandbox create, then sandbox proc start, runs one in the background";
 constexpr std::string_view k_background = "sandbox proc start SESSION COMMAND returns at once, and keeps its output and its status";
+constexpr std::string_view k_its_user = "managed processes run as the session's user; sandbox exec -u runs a command as another one";
 constexpr std::string_view k_starts = "proc start always returns at once, and gives no terminal: leave it out";
 constexpr std::string_view k_whole = "directories are copied whole anyway: leave it out";
 constexpr std::string_view k_kept = "modes and times are kept anyway; owners become the session's user";

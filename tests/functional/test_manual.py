@@ -10,6 +10,7 @@ import pytest
 
 import runner
 from runner import ROOT
+from served import started
 
 MAN = ROOT / "man"
 PAGES = subprocess.run(["/usr/bin/python3", MAN / "make_man.py", "--pages"], capture_output=True, text=True, check=True).stdout.split()
@@ -188,6 +189,14 @@ def test_json_fields_are_those_that_are_printed(sb, base):
     assert known - printed <= {"running", "restarting", "exited", "stopped", "aborted"}
     check("proc logs, logs", sb.json("logs", "web"))
     check("proc stop", sb.run("--json", "proc", "stop", "web", "job", "nosuch", status=3).json(), "proc ls", "exec")
+    sb.sh("web", "httpd -p 127.0.0.1:8000")
+    check("ports, wait-port", sb.json("ports", "web"))
+    view, = sb.json("wait-port", "web", "8000")["ports"]
+    printed, known = check("ports, wait-port", view)
+    assert known - printed <= {"ports", "publish"}
+    for verb in ("forward", "preview"):
+        with started(sb, verb, "web", "0:8000" if verb == "forward" else "8000") as (_, ready):
+            check(verb, ready)
     check("workspace ls", sb.json("workspace", "ls"), "workspace inspect")
     check("workspace inspect", sb.json("workspace", "inspect", "kept"))
     check("version", sb.json("version"))
