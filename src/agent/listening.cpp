@@ -100,10 +100,15 @@ std::vector<ListeningSocket> listening_sockets() {
     return sockets;
 }
 
-bool is_listening(std::uint16_t port) {
-    const auto sockets = listening_sockets();
-    return std::any_of(sockets.begin(), sockets.end(), [port](const auto& socket) { return socket.port == port; });
+std::vector<std::uint64_t> listening_sockets(std::uint16_t port) {
+    std::vector<std::uint64_t> inodes;
+    for (const ListeningSocket& socket : listening_sockets()) {
+        if (socket.port == port) inodes.push_back(socket.inode);
+    }
+    return inodes;
 }
+
+bool is_listening(std::uint16_t port) { return !listening_sockets(port).empty(); }
 
 void name_owners(std::vector<ListeningSocket>& sockets) {
     if (sockets.empty()) return;

@@ -25,6 +25,8 @@ struct ListeningSocket {
 
 // In the order of ports, then addresses; without owners.
 std::vector<ListeningSocket> listening_sockets();
+// The inodes of those at one port, on whatever address.
+std::vector<std::uint64_t> listening_sockets(std::uint16_t port);
 bool is_listening(std::uint16_t port);
 // Fills in pid and name where this process may look: of processes of the same user. Another's socket keeps pid 0.
 void name_owners(std::vector<ListeningSocket>& sockets);

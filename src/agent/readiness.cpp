@@ -57,10 +57,7 @@ void Readiness::take(LogStream stream, std::string_view bytes) {
 
 void Readiness::look_at_port(const std::vector<Process>& own) {
     if (m_port_seen) return;
-    std::vector<std::uint64_t> sockets;
-    for (const ListeningSocket& socket : listening_sockets()) {
-        if (socket.port == m_port) sockets.push_back(socket.inode);
-    }
+    const std::vector<std::uint64_t> sockets = listening_sockets(m_port);
     if (sockets.empty()) return;
     bool is_unknown = false;
     for (const Process& process : own) {
