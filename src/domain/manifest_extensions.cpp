@@ -35,7 +35,10 @@ YamlNodePtr read_export_files(const Field& field, const DecodeContext& context) 
     for (const auto& entry : field.node.entries) {
         const Field value = entry_of(field, entry);
         std::string path = workspace_path(value, entry.key);
-        std::string target = resolve_host_path(value, read_scalar(value, "a path"), context.allowed_paths);
+        const std::string written = read_scalar(value, "a path");
+        std::string target = resolve_host_path(value, written, context.allowed_paths);
+        // "results/" is the folder for it, also where there is none yet.
+        if (written.ends_with('/') && !target.ends_with('/')) target += '/';
         node->entries.push_back({std::move(path), entry.mark, scalar(value, std::move(target))});
     }
     return node;

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from fault_proxy import Gate
 import runner
 from runner import wait_until
 
@@ -77,6 +78,28 @@ def test_an_export_onto_what_is_there(sb, tmp_path):
     assert (tmp_path / "junit/a.xml").read_text() == "new\n" and (tmp_path / "log").read_text() == "new\n"
     job(sb, "--export", f"log={tmp_path}/junit", "--", "sh", "-c", "echo in >log")
     assert (tmp_path / "junit/log").read_text() == "in\n"
+
+
+def test_a_conflict_in_a_merge_is_an_error_and_puts_nothing_elsewhere(sb, tmp_path):
+    (tmp_path / "fin/a").mkdir(parents=True)
+    done = job(sb, "--export", f"o={tmp_path}/fin", "--", "sh", "-c", "mkdir o; echo 1 >o/a", status=125)
+    assert "cannot export o" in done.errors and os.listdir(tmp_path / "fin") == ["a"] and os.listdir(tmp_path / "fin/a") == []
+
+
+def test_a_folder_as_the_target(sb, tmp_path):
+    job(sb, "--export", f"out={tmp_path}/new/", "--", "sh", "-c", "echo x >out")
+    assert (tmp_path / "new/out").read_text() == "x\n"
+
+
+def test_targets_that_cannot_work_are_refused_at_once(sb, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loose").symlink_to(tmp_path / "nowhere")
+    for export in (f"a={tmp_path}/pipe", f"a={tmp_path}/loose", f"a={tmp_path}/loose/x", "a=", "=b", "a"):
+        sb.fails(125, "run", "--image", sb.base_image, "--export", export, "true")
+    for pair in (["a=x", "./a=y"], ["a=x", "b=x"]):
+        exports = [word for one in pair for word in ("--export", one)]
+        sb.fails(125, "run", "--image", sb.base_image, *exports, "true", cwd=tmp_path)
+    assert sb.run("--json", "events").out == b""
 
 
 def test_a_link_is_exported_as_what_it_names_and_no_further_than_the_workspace(sb, tmp_path):
@@ -166,6 +189,31 @@ def test_exports_after_a_signal_are_bounded(sb, engine, tmp_path):
     running.send_signal(signal.SIGTERM)
     _, err = running.communicate(timeout=30)
     assert running.returncode == 143 and b"cannot export f" in err
+    assert_gone(sb, engine)
+
+
+def test_a_signal_during_the_exports_of_good_work_is_no_failure(sb, engine, tmp_path):
+    scan = tmp_path / "scan"
+    scan.write_text(f"#!/bin/sh\ntouch {tmp_path}/scanning; exec sleep 60\n")
+    scan.chmod(0o755)
+    running = sb.start("run", "--image", sb.base_image, "--on-failure", "keep", "--export", f"f={tmp_path}/f", "--set", f"export.scan=[{scan}]", "--", "sh", "-c", "echo x >f")
+    wait_until(lambda: (tmp_path / "scanning").exists())
+    running.terminate()
+    running.communicate(timeout=30)
+    assert running.returncode == 143
+    assert_gone(sb, engine)
+
+
+def test_exports_are_hasty_for_those_who_ignore_term_too(sb, engine, tmp_path):
+    scan = tmp_path / "scan"
+    scan.write_text("#!/bin/sh\nexec sleep 60\n")
+    scan.chmod(0o755)
+    running = sb.start("run", "--image", sb.base_image, "--export", f"f={tmp_path}/f", "--set", f"export.scan=[{scan}]", "--", "sh", "-c", "echo x >f; echo up; sleep 300",
+                       preexec_fn=lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN))
+    assert running.stdout.readline() == b"up\n"
+    running.send_signal(signal.SIGHUP)
+    _, err = running.communicate(timeout=30)
+    assert running.returncode == 129 and b"not out within 5s" in err, err
     assert_gone(sb, engine)
 
 
@@ -279,7 +327,8 @@ def test_with_says_where_its_session_is(sb, tools):
 
 def test_with_passes_failures_through(sb, engine):
     sb.run("with", "--image", sb.base_image, "--", "sh", "-c", "kill -9 $$", status=137)
-    sb.fails(125, "with", "--image", sb.base_image, "--", "no-such-command-here")
+    sb.fails(127, "with", "--image", sb.base_image, "--", "no-such-command-here")
+    sb.fails(126, "with", "--image", sb.base_image, "--", "/etc/passwd")
     assert_gone(sb, engine)
 
 
@@ -326,6 +375,37 @@ def test_with_ends_when_its_caller_is_gone(sb, engine, tools):
         caller.wait()
         wait_until(lambda: ours(sb, engine) == [])
         assert lines.read() == b""  # nobody holds it any more
+
+
+def test_with_sees_its_caller_go_while_the_session_is_made(sb, engine, tools, proxy):
+    """The engine takes its time to start the container; the caller is killed meanwhile."""
+    started = Gate()
+    proxy.rule(started, method="POST", path="/containers/[^/]+/start")
+    caller = subprocess.Popen(["sh", "-c", f"sandbox with --image {sb.base_image} -- touch {tools}/ran; true"], env=sb.environ({"SANDBOX_ENGINE": proxy.url}), stdin=subprocess.DEVNULL)
+    assert started.came.wait(30)
+    caller.kill()
+    caller.wait()
+    started.open()
+    wait_until(lambda: ours(sb, engine) == [])
+    assert not (tools / "ran").exists()
+
+
+def test_with_passes_a_hang_up_on(sb, engine):
+    """The kernel tells only the leader of a terminal's session."""
+    running = sb.start("with", "--image", sb.base_image, "--", sys.executable, "-c",
+                       "import signal\nsignal.signal(signal.SIGHUP, lambda *_: exit(7))\nprint('up', flush=True)\nsignal.pause()")
+    assert running.stdout.readline() == b"up\n"
+    running.send_signal(signal.SIGHUP)
+    running.communicate(timeout=30)
+    assert running.returncode == 7  # the command's own
+    assert_gone(sb, engine)
+
+
+def test_with_takes_a_config_of_its_directory_along(sb, tools):
+    (tools / "c.yaml").write_text("defaults: {labels: {from: here}}\n")
+    done = sb.run("--config", "c.yaml", "with", "--image", sb.base_image, "--", "sh", "-c", "cd /; sandbox config show --json", cwd=tools)
+    assert "here" in done.text
+    assert "--result" in sb.fails(125, "--json", "with", "--image", sb.base_image, "true").errors
 
 
 def test_with_outlives_its_caller_under_nohup(sb, engine, tools):

@@ -47,10 +47,12 @@ def test_size_resize_keys_and_status(open_shell, shared, session):
     screen.type("stty size", "Enter")
     screen.wait_for("20 70")
     screen.type("sleep 300", "Enter")
+    wait_until(lambda: state_of(shared, session, "sleep 300") == "S")
     screen.type("C-c")
     screen.type("echo after-$((40+2))", "Enter")
     screen.wait_for("after-42")
     screen.type("sleep 301", "Enter")
+    wait_until(lambda: state_of(shared, session, "sleep 301") == "S")
     screen.type("C-z")
     screen.wait_for("Stopped")
     screen.type("fg", "Enter")
@@ -182,6 +184,24 @@ def test_another_users_command_goes_with_its_client(shared, session):
     running.kill()
     running.communicate()
     wait_until(lambda: b"555" not in shared.run("exec", session, "ps").out)
+
+
+@pytest.mark.parametrize("attack", ["kill -STOP $PPID", "kill -9 $PPID"])
+def test_a_command_of_another_user_that_attacks_its_supervisor_ends_all_the_same(shared, session, attack):
+    done = shared.run("exec", "-u", "1234", "--timeout", "1s", session, "sh", "-c", f"{attack}; setsid sleep 6666 & sleep 6667", status=None)
+    assert done.status in (124, 125), done
+    assert b"666" not in shared.run("exec", session, "ps").out
+
+
+def test_the_sessions_own_user_needs_no_engine(shared, session):
+    assert shared.run("exec", "-u", "root", "-e", "A=b", session, "sh", "-c", "id -u; echo $A").out == b"0\nb\n"
+
+
+def test_a_time_out_cannot_be_left_by_detaching(open_shell, shared, session):
+    screen = open_shell(command=shared.argv("exec", "-it", "--timeout", "3s", session, "sh"))
+    screen.wait_for("workspace")
+    screen.type("C-p", "C-q")
+    assert screen.status() == 124
 
 
 def test_another_user_gets_literals_and_no_references(sb):

@@ -69,6 +69,21 @@ class Withhold:
         connection.proxy.ended.wait()
 
 
+class Gate:
+    """The engine hears of the call, which has come by the time that `came` is set, only when `open()` says so."""
+
+    def __init__(self):
+        self.came, self._open = threading.Event(), threading.Event()
+
+    def open(self):
+        self._open.set()
+
+    def apply(self, connection):
+        self.came.set()
+        self._open.wait(60)
+        connection.forward(lambda data: connection.client.sendall(data))
+
+
 class Cut:
     """Relays so many bytes of the answer, then closes."""
 

@@ -31,7 +31,7 @@ bool offers(const Words& line, const std::string& value) {
 } // namespace
 
 TEST_CASE("the first word is a command, a family or an alias; hidden ones are not offered") {
-    CHECK(values({"ex"}) == Words{"exec"});
+    CHECK(values({"exe"}) == Words{"exec"});
     CHECK(offers({""}, "workspace"));
     CHECK(offers({""}, "rm"));
     CHECK_FALSE(offers({""}, "workspace ls"));
