@@ -41,7 +41,7 @@ HEAVY = {
     "httplib.h": {"engine": 2, "serve": 2},
     "yaml-cpp/": {"domain": 2, "cli": 1},
     "sqlite3.h": {"state": 1},
-    "nlohmann/json": {"domain": 3, "engine": 6, "state": 1, "app": 4, "cli": 5, "checkpoint": 4, "mcp": 6, "serve": 4},
+    "nlohmann/json": {"domain": 3, "engine": 6, "state": 1, "app": 4, "cli": 7, "checkpoint": 4, "mcp": 6, "serve": 4},
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -119,7 +119,7 @@ class Listing {
     // The first of them, as many as there is room for and one that tells that there are more.
     Names names_of(int directory) const {
         expect_client(m_connection);
-        const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(m_out.room() + 1, SIZE_MAX / 4));
+        const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(m_out.room(), SIZE_MAX / 4 - 1) + 1);
         Names names;
         const auto keep_first = [&] {
             if (names.size() <= most) return;

@@ -108,13 +108,22 @@ class NewContent {
             throw errno_error("cannot append to " + shown());
         }
         if (::lseek(m_file.get(), 0, SEEK_SET) < 0) throw errno_error("cannot append to " + shown());
+        std::uint64_t written = 0;
         try {
             std::array<char, 64 << 10> block;
-            while (const std::size_t count = read_some(m_file.get(), block)) write_all(target, {block.data(), count});
+            while (const std::size_t count = read_some(m_file.get(), block)) {
+                for (std::size_t done = 0; done < count;) {
+                    const ssize_t more = ::write(target, block.data() + done, count - done);
+                    if (more < 0 && errno != EINTR) throw errno_error("write");
+                    if (more < 0) continue;
+                    done += static_cast<std::size_t>(more);
+                    written += static_cast<std::uint64_t>(more);
+                }
+            }
         } catch (Error& error) {
             struct stat info {};
-            // Unless somebody else has written behind it since.
-            if (::fstat(target, &info) == 0 && static_cast<std::uint64_t>(info.st_size) < before + m_bytes) {
+            // Unless somebody else has written behind it since: those bytes are not ours to take.
+            if (::fstat(target, &info) == 0 && static_cast<std::uint64_t>(info.st_size) == before + written) {
                 [[maybe_unused]] const int result = ::ftruncate(target, static_cast<off_t>(before));
             }
             error.context("cannot append to " + shown());

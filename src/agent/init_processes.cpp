@@ -119,7 +119,10 @@ void Init::end_keep_alive(ProcessTable::Entry& entry) {
 
 // Its keeper ends when it hears that nobody is there any more.
 void Init::let_surplus_go() {
-    while (const auto entry = m_processes.take_surplus()) {
+    const auto is_read = [this](pid_t keeper) {
+        return std::any_of(m_workers.begin(), m_workers.end(), [keeper](const Worker& one) { return one.pid == keeper && one.pid >= 0 && !one.clients.empty(); });
+    };
+    while (const auto entry = m_processes.take_surplus(is_read)) {
         for (Worker& worker : m_workers) {
             if (worker.pid == entry->keeper && worker.pid >= 0) worker.control.reset();
         }
@@ -139,6 +142,7 @@ void Init::finish_client(Worker& worker, std::uint32_t number) {
     if (client == worker.clients.end()) return;
     if (client->is_activity) m_deadlines.end_operation(boot_now_ms());
     worker.clients.erase(client);
+    if (worker.clients.empty()) let_surplus_go();
 }
 
 void Init::finish_clients(Worker& worker) {

@@ -15,6 +15,7 @@ constexpr std::int64_t k_first_pause_ms = 100;
 constexpr std::int64_t k_longest_pause_ms = 10'000;
 
 constexpr int k_not_started = 126;
+constexpr int k_killed = 128 + SIGKILL; // as a shell in between tells it
 
 std::int64_t pause_before(std::uint32_t restart) {
     return std::min(k_longest_pause_ms, k_first_pause_ms << std::min<std::uint32_t>(restart, 10));
@@ -89,7 +90,9 @@ void Keeper::note_leader_end(int wait_status) {
     m_info.ended_ms = wall_now_ms();
     m_info.exit_status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
     m_info.signal = WIFSIGNALED(wait_status) ? static_cast<std::uint32_t>(WTERMSIG(wait_status)) : 0;
-    m_info.oom = m_info.exit_status != 0 && m_context.oom != nullptr && m_context.oom->read() > m_oom_before;
+    // One that has run for long has seen others killed for memory: only a kill is blamed on that.
+    const bool was_killed = m_info.signal == SIGKILL || m_info.exit_status == k_killed;
+    m_info.oom = was_killed && m_context.oom != nullptr && m_context.oom->read() > m_oom_before;
     // The session's end may be known already, and is the reason then.
     hear_control();
     if (m_goal == Goal::stop) return;

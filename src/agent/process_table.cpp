@@ -66,15 +66,16 @@ void ProcessTable::remove(pid_t keeper) {
     std::erase_if(m_entries, [keeper](const Entry& one) { return one.keeper == keeper; });
 }
 
-std::optional<ProcessTable::Entry> ProcessTable::take_surplus() {
+std::optional<ProcessTable::Entry> ProcessTable::take_surplus(const std::function<bool(pid_t)>& is_read) {
     auto oldest = m_entries.end();
     std::size_t ended = 0;
     for (auto entry = m_entries.begin(); entry != m_entries.end(); ++entry) {
         if (entry->ended == 0) continue;
         ++ended;
+        if (is_read(entry->keeper)) continue;
         if (oldest == m_entries.end() || entry->ended < oldest->ended) oldest = entry;
     }
-    if (ended <= k_max_ended) return std::nullopt;
+    if (ended <= k_max_ended || oldest == m_entries.end()) return std::nullopt;
     Entry taken = std::move(*oldest);
     m_entries.erase(oldest);
     return taken;

@@ -8,6 +8,7 @@
 #include "agent/managed_messages.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <optional>
 #include <string>
@@ -42,8 +43,8 @@ class ProcessTable {
     // Its keeper is gone, and what it knew.
     void lose(Entry& entry, std::int64_t wall_ms);
     void remove(pid_t keeper);
-    // Takes away the one that ended first when there are too many; its keeper is to be let go.
-    std::optional<Entry> take_surplus();
+    // Takes away the one that ended first when there are too many, of those that nobody reads from; its keeper is to be let go.
+    std::optional<Entry> take_surplus(const std::function<bool(pid_t keeper)>& is_read);
     const std::list<Entry>& entries() const { return m_entries; }
 
   private:

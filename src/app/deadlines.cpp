@@ -8,7 +8,7 @@
 namespace sandbox::app {
 namespace {
 
-constexpr Milliseconds k_patience{30'000}; // on a machine that is very busy; one that cannot answer is found out before
+constexpr Milliseconds k_patience{5000};
 constexpr std::int64_t k_longest_life_ms = 365LL * 24 * 3600 * 1000; // as create has it
 constexpr std::int64_t k_latest_boot_clock_ms = 1'000'000'000'000'000; // no machine runs for 30,000 years: what says so is made up
 
@@ -44,17 +44,29 @@ std::optional<std::int64_t> end_by_agent(const channel::Link& link) {
     }
 }
 
+namespace {
+
+// The session's lock is held meanwhile, and whoever wants to destroy the session waits for it: an agent that does not answer is given up on at
+// once, and not only when the engine has been asked why.
+channel::Link impatient_link(Context& context, const state::SessionRow& row) {
+    channel::Link link = link_to(context, row);
+    link.on_silence = nullptr;
+    return link;
+}
+
+} // namespace
+
 void tell_agent(Context& context, const state::SessionRow& row) {
     const auto left = time_left_ms(row);
     if (!left) return renew_idle_time(context, row);
-    const channel::Link link = link_to(context, row);
+    const channel::Link link = impatient_link(context, row);
     // It may run under another kernel, whose boot clock is not ours.
     const std::int64_t its_now = std::clamp<std::int64_t>(channel::status(link, k_patience).boot_now_ms, 0, k_latest_boot_clock_ms);
     channel::set_deadlines(link, std::max<std::int64_t>(1, its_now + *left), std::nullopt);
 }
 
 void renew_idle_time(Context& context, const state::SessionRow& row) {
-    channel::set_deadlines(link_to(context, row), std::nullopt, std::nullopt);
+    channel::set_deadlines(impatient_link(context, row), std::nullopt, std::nullopt);
 }
 
 } // namespace sandbox::app

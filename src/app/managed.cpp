@@ -134,7 +134,8 @@ std::string signal_name(std::uint32_t number) {
 int process_exit_status(const ManagedProcess& process) {
     if (process.state == ManagedState::aborted) return k_own_failure;
     if (process.expired) return k_timed_out;
-    return process.signal != 0 ? k_signal_base + static_cast<int>(process.signal) : std::max(process.exit_status, 0);
+    if (process.signal != 0) return k_signal_base + static_cast<int>(process.signal);
+    return process.exit_status >= 0 ? process.exit_status : k_own_failure; // it could not be ended, and has no status
 }
 
 std::optional<Error> process_error(const ManagedProcess& process) {
@@ -143,6 +144,9 @@ std::optional<Error> process_error(const ManagedProcess& process) {
     }
     if (process.expired) {
         return Error(ErrorCode::timed_out, "the session expired while " + called(process) + " ran").hint("a longer lifecycle.ttl gives it more time");
+    }
+    if (process.signal == 0 && process.exit_status < 0) {
+        return Error(ErrorCode::cleanup_failed, called(process) + " could not be ended: it has changed its user").hint("sandbox destroy ends it with the session");
     }
     if (!process.oom) return std::nullopt;
     return Error(ErrorCode::limit_exceeded, "the session ran out of memory and the kernel killed " + called(process)).hint("limits.memory bounds it");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/managed.hpp"
 #include "app/managed_reach.hpp"
+#include "util/text.hpp"
 #include "util/time.hpp"
 
 #include <algorithm>
@@ -51,16 +52,24 @@ class Merge {
 
     void run() {
         add_new();
-        if (m_follow == Follow::no) return give([this](Source& source) { return next(source); });
+        // Whoever starts later is heard from its first word on.
+        m_query.tail.reset();
+        if (m_follow == Follow::no) give([this](Source& source) { return next(source); });
+        else follow();
+        if (m_lost.empty()) return;
+        throw Error(ErrorCode::aborted, "the rest of what " + join(m_lost, " and ") + " printed is lost: too many others have ended since, or its keeper was killed");
+    }
+
+  private:
+    void follow() {
         for (std::int64_t look_at = boot_now_ms() + k_look_again_ms; !m_sources.empty();) {
             follow_until(look_at);
-            if (boot_now_ms() < look_at && !m_sources.empty()) continue;
+            if (m_has_expired || (boot_now_ms() < look_at && !m_sources.empty())) continue;
             add_new();
             look_at = boot_now_ms() + k_look_again_ms;
         }
     }
 
-  private:
     void add_new() {
         for (const ManagedProcess& process : channel::list_processes(m_link)) {
             if (!is_readable(process) || !m_known.insert(process.id).second) continue;
@@ -97,17 +106,18 @@ class Merge {
         for (Source& source : m_sources) {
             if ((entry++)->revents != 0 || source.reader.has_bytes()) fill(source);
         }
-        give([](Source& source) { return buffered(source); });
+        give([this](Source& source) { return buffered(source); });
+        for (const Source& source : m_sources) m_has_expired = m_has_expired || (source.reader.is_over() && source.reader.process().expired);
         m_sources.remove_if([](const Source& source) { return source.is_lost || source.reader.is_over(); });
     }
 
     // One that had ended may have made room for another since it was listed, or have lost its log.
-    static std::optional<LogPiece> buffered(Source& source) {
+    std::optional<LogPiece> buffered(Source& source) {
         try {
             return source.reader.buffered();
         } catch (const Error& error) {
             if (error.code() != ErrorCode::not_found && error.code() != ErrorCode::aborted) throw;
-            source.is_lost = true;
+            lose(source);
             return std::nullopt;
         }
     }
@@ -129,16 +139,24 @@ class Merge {
             const auto processes = channel::list_processes(m_link);
             const auto is_alive = [&](const ManagedProcess& one) { return one.id == source.process.id && is_readable(one); };
             if (std::any_of(processes.begin(), processes.end(), is_alive)) throw;
-            source.is_lost = true;
+            lose(source);
         }
     }
 
+    // Told of when all the others have been given.
+    void lose(Source& source) {
+        source.is_lost = true;
+        m_lost.push_back(source.process.name.empty() ? source.process.id : printable(source.process.name));
+    }
+
     const channel::Link& m_link;
-    const LogQuery& m_query;
+    LogQuery m_query;
     Follow m_follow;
     const MergedSink& m_sink;
     std::list<Source> m_sources;
     std::set<std::string> m_known;
+    std::vector<std::string> m_lost;
+    bool m_has_expired = false; // the session, and it is not asked for more
 };
 
 } // namespace

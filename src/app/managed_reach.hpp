@@ -7,6 +7,7 @@
 #include "app/sessions.hpp"
 #include "channel/managed.hpp"
 #include "util/error.hpp"
+#include "util/text.hpp"
 
 #include <algorithm>
 #include <string>
@@ -31,6 +32,10 @@ template <typename Ask> auto outliving_keeper(const channel::Link& link, const s
     } catch (const Error& error) {
         if (error.code() != ErrorCode::session_unreachable) throw;
         const auto processes = channel::list_processes(link);
+        const auto is_it = [&](const auto& one) { return one.id == process || one.name == process; };
+        if (std::none_of(processes.begin(), processes.end(), is_it)) {
+            throw Error(ErrorCode::aborted, "what process " + quoted(process) + " printed is lost: too many others have ended since");
+        }
         const auto is_lost = [&](const auto& one) { return (one.id == process || one.name == process) && one.state == channel::ManagedState::aborted; };
         if (std::none_of(processes.begin(), processes.end(), is_lost)) throw;
         return ask();

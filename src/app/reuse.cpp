@@ -37,9 +37,17 @@ std::optional<state::SessionRow> find_reusable(Context& context, const domain::M
         row = store.find_by_name(context.owner(), manifest.name);
     }
     if (!row || state::is_closed(row->state)) return std::nullopt;
+    if (row->state == state::SessionState::stopped) {
+        check_is_same(*row, manifest);
+        throw Error(ErrorCode::conflict, "session " + quoted(row->name) + " (" + row->id + ") is stopped").hint("sandbox start " + row->name + " lets it run again");
+    }
     // Ended by itself, or half made by somebody who died: no session, and in nobody's way.
     if (row->state != state::SessionState::running || clear_if_ended(context, *row, manifest.workspace.id) == Cleared::yes) return std::nullopt;
     check_is_same(*row, manifest);
+    const auto container = context.engine_of(row->endpoint, row->engine_id).inspect_container(row->container_id);
+    if (container && container->paused) {
+        throw Error(ErrorCode::conflict, "session " + quoted(row->name) + " (" + row->id + ") is paused").hint("sandbox resume " + row->name + " lets it run on");
+    }
     return row;
 }
 

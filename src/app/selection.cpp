@@ -14,6 +14,9 @@ std::vector<SelectedSession> select_sessions(Context& context, const SessionSele
         if (!selection.all_owners) filter.owner = context.owner();
         filter.labels = selection.labels;
         for (auto& row : context.lookup().list(filter)) {
+            // Nobody has named these: what is not there yet, or not any more, is not among those meant.
+            const bool is_there = row.state != state::SessionState::creating && row.state != state::SessionState::destroying && row.state != state::SessionState::failed;
+            if (!is_there) continue;
             std::string target = row.name.empty() ? row.id : row.name;
             found.push_back({std::move(target), std::move(row)});
         }

@@ -7,7 +7,7 @@
 namespace sandbox::app {
 namespace {
 
-constexpr Milliseconds k_lock_wait{15000};
+constexpr Milliseconds k_lock_wait{30'000}; // longer than anybody holds it while an agent does not answer
 constexpr Milliseconds k_lock_poll{20};
 
 } // namespace

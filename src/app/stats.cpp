@@ -89,6 +89,9 @@ std::vector<Usage> Meter::measure() {
         m_disks.emplace(all[i].row.id, disks[i]);
     }
     add_rates(all);
+    for (const Usage& usage : all) {
+        if (usage.error && m_is_first) m_failures.push_back({usage.row.name.empty() ? usage.row.id : usage.row.name, *usage.error});
+    }
     m_is_first = false;
     return all;
 }

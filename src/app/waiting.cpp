@@ -23,6 +23,7 @@ using state::SessionState;
 
 constexpr std::int64_t k_soon_ms = 100;         // something is happening to it
 constexpr std::int64_t k_now_and_then_ms = 1000; // nobody will tell
+constexpr std::int64_t k_unanswered_ms = 5000; // asking again takes time that belongs to the others
 constexpr std::int64_t k_longest_doubt_ms = 30'000;
 
 std::string title(const SessionRow& row) { return "session " + quoted(row.name.empty() ? row.id : row.name); }
@@ -85,11 +86,13 @@ bool Waiting::is_doubtful_too_long(Watched& one, std::int64_t longest_ms) {
 
 void Waiting::hold(Watched& one) {
     try {
-        one.hold = std::make_unique<channel::Hold>(link_to(m_context, one.row));
+        channel::Link link = link_to(m_context, one.row);
+        link.on_silence = nullptr; // one that does not answer is not waited for: there are others, and a time-out
+        one.hold = std::make_unique<channel::Hold>(link);
         one.doubtful_since = 0;
     } catch (const Error& error) {
         if (error.signal() != 0) throw;
-        one.look_at = boot_now_ms() + k_now_and_then_ms; // frozen since, on its way out, or an agent of before there were holds
+        one.look_at = boot_now_ms() + k_unanswered_ms; // frozen since, on its way out, or an agent of before there were holds
     }
 }
 

@@ -132,7 +132,13 @@ agent::HelloMessage await_hello(agent::FramedStream& connection, const Link& lin
     const Milliseconds longest = link.on_silence ? k_longest_hello_patience : first;
     const Milliseconds whole = std::min(longest, patience.value_or(longest));
     if (whole > first && is_silent_for(connection, first)) link.on_silence();
-    return read_hello(connection, start + whole.count());
+    try {
+        return read_hello(connection, start + whole.count());
+    } catch (const Error& error) {
+        // Into a container that is just ending, an engine says in the stream itself why it cannot start the bridge.
+        if (link.secret.empty() || error.code() != ErrorCode::protocol_error) throw;
+        throw Error(ErrorCode::session_unreachable, "the engine could not start a bridge to the session's agent");
+    }
 }
 
 agent::FramedStream open_connection(const Link& link, agent::Operation operation, std::string_view request,

@@ -43,8 +43,9 @@ FrameView expect(agent::FramedStream& connection, FrameType type, InterruptWatch
 }
 
 std::uint64_t count_of_done(const Link& link, const agent::FilesRequest& request) {
-    InterruptWatch interrupts;
+    // Nothing is at stake before it is open: until then a signal ends the program.
     agent::FramedStream connection = open_files(link, request);
+    InterruptWatch interrupts;
     return checked([&] { return agent::decode_done(expect(connection, FrameType::done, interrupts).payload).files; });
 }
 
@@ -67,8 +68,9 @@ FileList list_files(const Link& link, const ListFilesOptions& options) {
     request.path = options.path.empty() ? "." : options.path;
     request.depth = options.depth;
     request.max_entries = options.max_entries;
-    InterruptWatch interrupts;
+    // Nothing is at stake before it is open: until then a signal ends the program.
     agent::FramedStream connection = open_files(link, request);
+    InterruptWatch interrupts;
     FileList list;
     return checked([&] {
         for (;;) {
@@ -87,8 +89,9 @@ FilePage read_page(const Link& link, const ReadFileOptions& options, const FileS
     request.path = options.path;
     request.page = options.page;
     request.max_file = options.max_file;
-    InterruptWatch interrupts;
+    // Nothing is at stake before it is open: until then a signal ends the program.
     agent::FramedStream connection = open_files(link, request);
+    InterruptWatch interrupts;
     FilePage page;
     checked([&] {
         const agent::PageMessage message = agent::decode_page(expect(connection, FrameType::reply, interrupts).payload);

@@ -108,7 +108,8 @@ void set_deadlines(const Link& link, std::optional<std::int64_t> ttl_boot_ms, st
         message.proof = as_view(agent::deadline_proof(link.secret, hello.nonce, message));
     }
     connection.write(agent::encode(open) + agent::encode(message));
-    if (read_before(connection, boot_now_ms() + k_longest_hello_patience.count()).type != FrameType::done) throw broken_protocol("no confirmation");
+    const Milliseconds patience = link.on_silence ? k_longest_hello_patience : hello_patience(link);
+    if (read_before(connection, boot_now_ms() + patience.count()).type != FrameType::done) throw broken_protocol("no confirmation");
 }
 
 } // namespace sandbox::channel

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/attached_exec.hpp"
 
+#include "cli/manifest_options.hpp"
 #include "cli/output.hpp"
 #include "util/environment.hpp"
 #include "util/error.hpp"
@@ -24,6 +25,22 @@ std::vector<Option> attach_options() {
     return {{"interactive", 'i', "", "pass standard input on, its end included"},
             {"tty", 't', "", "give the command a terminal"},
             {"detach-keys", 0, "KEYS", "typed at the terminal, they leave the command to itself; none: no keys [ctrl-p,ctrl-q]"}};
+}
+
+channel::Environment command_environment(const Invocation& call) {
+    std::vector<std::string> texts;
+    for (const auto& file : call.values("env-file")) {
+        for (auto& text : read_env_file(file)) texts.push_back(std::move(text));
+    }
+    for (const auto& text : call.values("env")) texts.push_back(text);
+    channel::Environment env;
+    for (const auto& text : texts) {
+        const auto complete = complete_env(text);
+        if (!complete) continue;
+        const auto equals = complete->find('=');
+        env.emplace_back(complete->substr(0, equals), complete->substr(equals + 1));
+    }
+    return env;
 }
 
 std::string parse_detach_keys(std::string_view text) {

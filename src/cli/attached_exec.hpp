@@ -22,6 +22,8 @@ namespace sandbox::cli {
 
 // -i, -t and --detach-keys.
 std::vector<Option> attach_options();
+// What -e and --env-file say, in their order; a NAME alone that is not set here is left out. Throws usage.
+channel::Environment command_environment(const Invocation& call);
 // "ctrl-p,ctrl-q" as the bytes that a terminal sends for it: single characters and ctrl-X, separated by commas; "" and "none" are none. Throws usage.
 std::string parse_detach_keys(std::string_view text);
 // What they ask for. Throws usage where there is no terminal to give.

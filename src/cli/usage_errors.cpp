@@ -81,7 +81,7 @@ std::string missing_argument(const Command& command, std::size_t given) {
 
 // A session alone is a wish to be in it.
 std::optional<std::string> hint_for_missing(const Command& command, const std::vector<std::string>& arguments) {
-    if (!command.stops_at_first_argument || arguments.size() != 1) return std::nullopt;
+    if (!command.stops_at_first_argument || arguments.size() != 1 || find_option(command.options(), "--tty") == nullptr) return std::nullopt;
     return "a shell in it: sandbox " + std::string(command.name) + " -it " + printable(arguments.front()) + " sh";
 }
 

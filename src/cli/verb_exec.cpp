@@ -8,6 +8,7 @@
 #include "cli/verbs.hpp"
 #include "domain/units.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace sandbox::cli {
@@ -29,30 +30,23 @@ std::vector<Option> options() {
     return all;
 }
 
-void add_env(channel::Environment& env, const std::string& text) {
-    const auto complete = complete_env(text);
-    if (!complete) return;
-    const auto equals = complete->find('=');
-    env.emplace_back(complete->substr(0, equals), complete->substr(equals + 1));
-}
-
-channel::ExecRequest request_from(const Invocation& call, const domain::Manifest& manifest) {
+channel::ExecRequest request_from(const Invocation& call, const app::ExecTarget& target) {
+    const domain::Manifest& manifest = target.manifest;
     channel::ExecRequest request;
     request.argv.assign(call.arguments().begin() + 1, call.arguments().end());
-    for (const auto& file : call.values("env-file")) {
-        for (const auto& text : read_env_file(file)) add_env(request.env, text);
-    }
-    for (const auto& text : call.values("env")) add_env(request.env, text);
+    request.env = command_environment(call);
     request.cwd = call.value("workdir").value_or("");
     request.timeout = manifest.limits.timeout;
     if (const auto text = call.value("timeout")) {
         request.timeout = domain::parse_duration(*text);
         check_ceilings(call, "limits.timeout", *text, "--timeout");
     }
-    if (request.timeout > manifest.lifecycle.ttl) {
-        throw Error(ErrorCode::usage, "--timeout " + domain::format_duration_exact(request.timeout) +
-                                          " is longer than the session lives (" +
-                                          domain::format_duration_exact(manifest.lifecycle.ttl) + ")");
+    // An extended session lives longer than its manifest says.
+    const Milliseconds life = std::max(manifest.lifecycle.ttl, Milliseconds(target.row.expires_ms - target.row.created_ms));
+    if (request.timeout > life) {
+        throw Error(ErrorCode::usage, "--timeout " + domain::format_duration_exact(request.timeout) + " is longer than the session lives (" +
+                                          domain::format_duration_exact(life) + ")")
+            .hint("sandbox extend " + target.row.id + " DURATION moves its end");
     }
     apply_attach_options(call, request);
     return request;
@@ -90,7 +84,7 @@ class ExecRun {
 void ExecRun::attempt() {
     auto target = app::open_for_exec(m_call.context(), m_call.arguments().front());
     target.user = m_call.value("user").value_or("");
-    const auto request = request_from(m_call, target.manifest);
+    const auto request = request_from(m_call, target);
     const bool captures = m_call.json() || m_result_file;
     m_streams.emplace(!m_call.json(), captures ? std::optional(target.manifest.limits.max_output) : std::nullopt);
     m_result = exec_attached(m_call.context(), target, request, *m_streams, detach_keys(m_call, request));

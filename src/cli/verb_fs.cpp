@@ -160,6 +160,7 @@ PageWanted page_from(const Invocation& call) {
 // What the bytes on standard output do not say.
 void say_where_it_goes_on(const PageWanted& wanted, const channel::FilePage& page) {
     const auto next_byte = page.next_byte();
+    if (!next_byte && page.range.truncated) return say("cut after " + std::to_string(page.bytes) + " bytes: how much more there is, this file does not say");
     if (!next_byte) return;
     const std::string of_all = "byte " + std::to_string(*next_byte) + " of " + std::to_string(page.range.size);
     if (page.range.line_cut) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/managed.hpp"
 #include "app/sessions.hpp"
+#include "cli/attached_exec.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -59,22 +60,6 @@ std::string parse_name(const std::string& text) {
     throw Error(ErrorCode::usage, "process name " + quoted(text) + " looks like a process's id");
 }
 
-channel::Environment environment_from(const Invocation& call) {
-    std::vector<std::string> texts;
-    for (const auto& file : call.values("env-file")) {
-        for (auto& text : read_env_file(file)) texts.push_back(std::move(text));
-    }
-    for (const auto& text : call.values("env")) texts.push_back(text);
-    channel::Environment env;
-    for (const auto& text : texts) {
-        const auto complete = complete_env(text);
-        if (!complete) continue;
-        const auto equals = complete->find('=');
-        env.emplace_back(complete->substr(0, equals), complete->substr(equals + 1));
-    }
-    return env;
-}
-
 void read_readiness(const Invocation& call, channel::ProcessRequest& request) {
     if (const auto text = call.value("ready-port")) request.ready_port = parse_number<std::uint16_t>("ready-port", *text, 1, 65535);
     request.ready_log = call.value("ready-log").value_or("");
@@ -93,7 +78,7 @@ void read_readiness(const Invocation& call, channel::ProcessRequest& request) {
 channel::ProcessRequest request_from(const Invocation& call) {
     channel::ProcessRequest request;
     request.argv.assign(call.arguments().begin() + 1, call.arguments().end());
-    request.env = environment_from(call);
+    request.env = command_environment(call);
     request.cwd = call.value("workdir").value_or("");
     if (const auto name = call.value("name")) request.name = parse_name(*name);
     request.keep_alive = call.has("keep-alive");

@@ -52,6 +52,18 @@ def test_reuse_needs_a_name_and_makes_a_new_one_where_none_runs(sb, engine):
     assert sb.create("--name", "web", "--reuse") != second
 
 
+def test_reuse_takes_none_that_does_not_run_and_says_how_it_would(sb):
+    sb.create("--name", "web", "--auto-destroy", "false")
+    again = ("create", "--image", BASE, "--name", "web", "--auto-destroy", "false", "--reuse")
+    sb.run("pause", "web")
+    assert "sandbox resume web" in sb.fails(4, *again).errors
+    sb.run("resume", "web")
+    sb.run("stop", "web")
+    assert "sandbox start web" in sb.fails(4, *again).errors
+    sb.run("start", "web")
+    sb.run(*again)
+
+
 def test_many_reuses_at_once_make_one(sb):
     children = [sb.start("create", "--image", BASE, "--name", "one", "--reuse") for _ in range(8)]
     outcomes = [(child.communicate(timeout=120), child.returncode) for child in children]

@@ -279,3 +279,11 @@ def test_an_extended_one_outlives_its_lost_row(sb, channel):
     assert sb.json("inspect", session)["timeLeftMs"] > 3_500_000
     sb.run("gc", "--grace", "0s")
     assert sb.sh(session, "echo alive").text == "alive\n"
+
+
+def test_an_exec_may_take_as_long_as_the_session_lives_now(shared):
+    session = shared.create("--ttl", "1m")
+    assert "sandbox extend" in shared.fails(125, "exec", "--timeout", "10m", session, "true").errors
+    shared.run("extend", session, "1h")
+    shared.run("exec", "--timeout", "10m", session, "true")
+    shared.destroy(session)

@@ -116,13 +116,15 @@ TEST_CASE("the table: names, how many may run, and which ended ones stay") {
     CHECK(table.find("p3")->info.state == ManagedState::aborted);
     CHECK(table.find("p3")->info.ended_ms == 99);
     CHECK(table.of_keeper(-1) == nullptr);
-    CHECK_FALSE(table.take_surplus());
+    const auto nobody = [](pid_t) { return false; };
+    CHECK_FALSE(table.take_surplus(nobody));
     for (pid_t keeper = 100; keeper < 100 + 15; ++keeper) {
         REQUIRE(!table.claim(named(""), 2, keeper).id.empty());
         table.lose(*table.of_keeper(keeper), 100);
     }
-    CHECK(table.take_surplus()->info.id == "p1");
-    CHECK_FALSE(table.take_surplus());
+    CHECK_FALSE(table.take_surplus([](pid_t) { return true; }));
+    CHECK(table.take_surplus(nobody)->info.id == "p1");
+    CHECK_FALSE(table.take_surplus(nobody));
     CHECK(table.find("p2")->info.is_running());
 }
 
