@@ -27,8 +27,8 @@ bool is_tried_anyway(const std::string& address) {
 Addresses addresses_of(std::uint16_t port, TcpRelay::Attempt attempt) {
     if (attempt == TcpRelay::Attempt::first) return {loopback_address(AF_INET, port), loopback_address(AF_INET6, port)};
     Addresses addresses;
-    for (const ListeningSocket& socket : listening_sockets()) {
-        if (socket.port == port && !is_tried_anyway(socket.address)) addresses.push_back(socket_address(socket.address, port));
+    for (const ListeningSocket& socket : sockets_at(port)) {
+        if (!is_tried_anyway(socket.address)) addresses.push_back(socket_address(socket.address, port));
     }
     return addresses;
 }

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
+#include <iterator>
 #include <memory>
 #include <sys/socket.h>
 #include <tuple>
@@ -47,14 +48,26 @@ bool parse_line(const char* line, ListeningSocket& socket) {
     return state == k_listen_state && (socket.address.size() == 4 || socket.address.size() == 16);
 }
 
-void read_table(const char* path, std::vector<ListeningSocket>& sockets) {
+void read_table(const char* path, std::uint16_t port, std::vector<ListeningSocket>& sockets) {
     const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path, "re"), std::fclose);
     if (!file) return; // no IPv6, say
     std::array<char, 512> line{};
     while (sockets.size() < k_max_listening && std::fgets(line.data(), line.size(), file.get()) != nullptr) {
         ListeningSocket socket;
-        if (parse_line(line.data(), socket)) sockets.push_back(std::move(socket));
+        if (parse_line(line.data(), socket) && (port == 0 || socket.port == port)) sockets.push_back(std::move(socket));
     }
+}
+
+// Of one port, or of all (0): then the first of each family, so that a program that opens very many hides no others.
+std::vector<ListeningSocket> read_sockets(std::uint16_t port) {
+    std::vector<ListeningSocket> all;
+    for (const int family : {AF_INET, AF_INET6}) {
+        std::vector<ListeningSocket> sockets;
+        if (!read_by_diag(family, port, sockets)) read_table(family == AF_INET ? "/proc/net/tcp" : "/proc/net/tcp6", port, sockets);
+        sockets.resize(std::min(sockets.size(), k_max_listening / 2));
+        std::move(sockets.begin(), sockets.end(), std::back_inserter(all));
+    }
+    return all;
 }
 
 // 0 for what is no socket.
@@ -91,20 +104,18 @@ void look_into(const Process& process, std::vector<ListeningSocket>& sockets) {
 } // namespace
 
 std::vector<ListeningSocket> listening_sockets() {
-    std::vector<ListeningSocket> sockets;
-    if (!read_by_diag(AF_INET, sockets)) read_table("/proc/net/tcp", sockets);
-    if (!read_by_diag(AF_INET6, sockets)) read_table("/proc/net/tcp6", sockets);
+    std::vector<ListeningSocket> sockets = read_sockets(0);
     std::sort(sockets.begin(), sockets.end(), [](const auto& a, const auto& b) {
         return std::tuple(a.port, a.address.size(), a.address, a.inode) < std::tuple(b.port, b.address.size(), b.address, b.inode);
     });
     return sockets;
 }
 
+std::vector<ListeningSocket> sockets_at(std::uint16_t port) { return read_sockets(port); }
+
 std::vector<std::uint64_t> listening_sockets(std::uint16_t port) {
     std::vector<std::uint64_t> inodes;
-    for (const ListeningSocket& socket : listening_sockets()) {
-        if (socket.port == port) inodes.push_back(socket.inode);
-    }
+    for (const ListeningSocket& socket : read_sockets(port)) inodes.push_back(socket.inode);
     return inodes;
 }
 

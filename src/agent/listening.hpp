@@ -25,7 +25,9 @@ struct ListeningSocket {
 
 // In the order of ports, then addresses; without owners.
 std::vector<ListeningSocket> listening_sockets();
-// The inodes of those at one port, on whatever address.
+// Those at one port, on whatever address, however many there are at others.
+std::vector<ListeningSocket> sockets_at(std::uint16_t port);
+// Their inodes.
 std::vector<std::uint64_t> listening_sockets(std::uint16_t port);
 bool is_listening(std::uint16_t port);
 // Fills in pid and name where this process may look: of processes of the same user. Another's socket keeps pid 0.

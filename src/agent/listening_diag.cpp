@@ -48,20 +48,21 @@ ListeningSocket listening_socket(const inet_diag_msg& told) {
 
 enum class Part { more, last, failed };
 
-Part take_part(const char* bytes, std::size_t size, std::vector<ListeningSocket>& sockets) {
+Part take_part(const char* bytes, std::size_t size, std::uint16_t port, std::vector<ListeningSocket>& sockets) {
     auto left = static_cast<unsigned>(size);
     for (const auto* header = reinterpret_cast<const nlmsghdr*>(bytes); NLMSG_OK(header, left); header = NLMSG_NEXT(header, left)) {
         if (header->nlmsg_type == NLMSG_DONE) return Part::last;
         if (header->nlmsg_type != SOCK_DIAG_BY_FAMILY || header->nlmsg_len < k_header + sizeof(inet_diag_msg)) return Part::failed;
         const auto* told = reinterpret_cast<const inet_diag_msg*>(reinterpret_cast<const char*>(header) + k_header);
-        if (sockets.size() < k_max_listening) sockets.push_back(listening_socket(*told));
+        const bool is_wanted = port == 0 || ntohs(told->id.idiag_sport) == port;
+        if (is_wanted && sockets.size() < k_max_listening) sockets.push_back(listening_socket(*told));
     }
     return Part::more;
 }
 
 } // namespace
 
-bool read_by_diag(int family, std::vector<ListeningSocket>& sockets) {
+bool read_by_diag(int family, std::uint16_t port, std::vector<ListeningSocket>& sockets) {
     const Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
     if (!socket) return false;
     ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &k_patience, sizeof k_patience);
@@ -71,7 +72,7 @@ bool read_by_diag(int family, std::vector<ListeningSocket>& sockets) {
     for (;;) {
         const ssize_t count = ::recv(socket.get(), room.data(), room.size(), 0);
         if (count < 0 && errno == EINTR) continue;
-        const Part part = count <= 0 ? Part::failed : take_part(room.data(), static_cast<std::size_t>(count), sockets);
+        const Part part = count <= 0 ? Part::failed : take_part(room.data(), static_cast<std::size_t>(count), port, sockets);
         if (part == Part::failed) sockets.resize(before);
         if (part != Part::more) return part == Part::last;
     }

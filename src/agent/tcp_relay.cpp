@@ -18,15 +18,17 @@ constexpr std::size_t k_credit_step = k_stream_window / 4;
 constexpr std::size_t k_stream_header = 5 + 1 + 4; // a frame's, the word, the stream
 constexpr std::size_t k_not_watched = SIZE_MAX;
 
-void reset_on_close(int socket) {
-    const linger at_once{1, 0};
-    ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once); // no TCP socket: nothing to reset
+void set_linger(int socket, bool resets) {
+    const linger value{resets ? 1 : 0, 0};
+    ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &value, sizeof value); // no TCP socket: nothing to reset
 }
 
 void prepare(int socket) {
     set_nonblocking(socket, true);
     const int on = 1;
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); // what comes in pieces goes on in pieces
+    // A connection that ends because this process does is cut, and must not look like one that has ended: see sweep().
+    set_linger(socket, true);
 }
 
 socklen_t size_of(const sockaddr_in6& address) { return address.sin6_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in); }
@@ -58,12 +60,6 @@ sockaddr_in6 loopback_address(int family, std::uint16_t port) {
 }
 
 TcpRelay::TcpRelay(FrameType speaks, Connect connect) : m_speaks(speaks), m_connect(std::move(connect)) {}
-
-TcpRelay::~TcpRelay() {
-    for (auto& [id, stream] : m_streams) {
-        if (stream.socket) reset_on_close(stream.socket.get());
-    }
-}
 
 std::uint32_t TcpRelay::open(Fd socket, std::uint16_t port) {
     do ++m_last_id;
@@ -189,7 +185,6 @@ void TcpRelay::finish_writing(Stream& stream) {
 }
 
 void TcpRelay::cut(std::uint32_t id, Stream& stream, int error) {
-    reset_on_close(stream.socket.get());
     stream.over = true;
     on_cut(id, stream.port, error);
 }
@@ -281,7 +276,12 @@ void TcpRelay::consume(std::size_t count) {
 }
 
 void TcpRelay::sweep() {
-    std::erase_if(m_streams, [](const auto& entry) { return entry.second.over; });
+    std::erase_if(m_streams, [](const auto& entry) {
+        const Stream& stream = entry.second;
+        const bool is_whole = stream.read_ended && stream.write_ended;
+        if (stream.over && is_whole) set_linger(stream.socket.get(), false);
+        return stream.over;
+    });
 }
 
 } // namespace sandbox::agent

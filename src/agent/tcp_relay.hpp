@@ -43,7 +43,6 @@ class TcpRelay {
     TcpRelay(const TcpRelay&) = delete;
     TcpRelay& operator=(const TcpRelay&) = delete;
     // Resets what has not ended: whoever is at the other end must not take it for complete.
-    ~TcpRelay();
 
     bool has_room() const { return m_streams.size() < k_max_streams; }
     std::size_t streams() const { return m_streams.size(); }

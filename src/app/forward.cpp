@@ -13,7 +13,7 @@
 namespace sandbox::app {
 namespace {
 
-constexpr std::size_t k_open_files = 2048;
+constexpr std::size_t k_max_connections = 512; // as many as one forward carries
 
 struct Door {
     TcpListener listener;
@@ -32,7 +32,7 @@ class Forwarding {
     void turn(const SignalWatch& signals) {
         m_set.clear();
         m_set.push_back({signals.fd(), POLLIN, 0});
-        for (const Door& door : m_doors) m_set.push_back({m_forward.has_room() ? door.listener.fd() : -1, POLLIN, 0});
+        for (const Door& door : m_doors) m_set.push_back({has_room() ? door.listener.fd() : -1, POLLIN, 0});
         m_forward.watch(m_set);
         if (::poll(m_set.data(), m_set.size(), m_forward.is_ready() ? 0 : -1) < 0) return;
         if (m_set[0].revents != 0) signals.check();
@@ -45,8 +45,10 @@ class Forwarding {
     }
 
   private:
+    bool has_room() const { return m_forward.has_room() && m_forward.streams() < m_most; }
+
     void accept(const Door& door) {
-        while (m_forward.has_room()) {
+        while (has_room()) {
             Fd socket = door.listener.accept();
             if (!socket) return;
             m_forward.carry(std::move(socket), door.port);
@@ -55,6 +57,7 @@ class Forwarding {
 
     channel::Forward m_forward;
     std::list<Door>& m_doors;
+    const std::size_t m_most = room_for_connections(k_max_connections, 1);
     std::set<std::uint16_t> m_refused; // ports of which it was told
     std::vector<pollfd> m_set;
 };
@@ -74,7 +77,6 @@ std::list<Door> open_doors(std::vector<domain::ForwardSpec>& specs) {
 void forward(Context& context, std::string_view session, const std::vector<domain::ForwardSpec>& specs, const ForwardObserver& observer) {
     const ExecTarget target = open_for_exec(context, session);
     std::vector<domain::ForwardSpec> bound = specs;
-    allow_open_files(k_open_files);
     std::list<Door> doors = open_doors(bound);
     explained(context, target.row, [&] {
         Forwarding forwarding(link_to(context, target.row), doors, observer);

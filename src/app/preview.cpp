@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t k_token_size = 32;
 constexpr std::size_t k_max_connections = 256;
-constexpr std::size_t k_open_files = 2048; // three for each connection
+constexpr std::size_t k_files_each = 3; // the browser's, and both ends of the way to the server
 
 class Preview {
   public:
@@ -49,7 +49,7 @@ class Preview {
     }
 
   private:
-    bool has_room() const { return m_exchanges.size() < k_max_connections && m_forward.has_room(); }
+    bool has_room() const { return m_exchanges.size() < m_most && m_forward.has_room(); }
 
     int timeout() {
         if (m_forward.is_ready()) return 0;
@@ -80,6 +80,7 @@ class Preview {
     Gate m_gate;
     std::uint16_t m_port;
     std::string m_no_server;
+    const std::size_t m_most = room_for_connections(k_max_connections, k_files_each);
     std::list<PreviewExchange> m_exchanges;
     std::vector<pollfd> m_set;
 };
@@ -95,7 +96,6 @@ std::string nothing_there(std::string_view session, std::uint16_t port) {
 void preview(Context& context, std::string_view session, const PreviewOptions& options, const std::function<void(const PreviewReady&)>& on_ready) {
     const ExecTarget target = open_for_exec(context, session);
     if (options.wait) wait_for_port(context, target.row, options.port, *options.wait);
-    allow_open_files(k_open_files);
     const TcpListener listener(options.address, options.host_port, "without --listen a free port is taken");
     const Gate gate{random_hex(k_token_size), listener.port()};
     explained(context, target.row, [&] {

@@ -4,8 +4,10 @@
 #include "util/error.hpp"
 #include "util/time.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <sys/socket.h>
 
 namespace sandbox::app {
@@ -15,6 +17,7 @@ constexpr std::size_t k_piece = 64 << 10;
 constexpr std::int64_t k_head_patience_ms = 30'000;
 constexpr std::int64_t k_farewell_patience_ms = 5'000;
 constexpr std::size_t k_not_watched = SIZE_MAX;
+constexpr int k_most_interim = 16;
 constexpr std::string_view k_continue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 // What has come without waiting; absent where nothing has, empty at the end, which a reset is too: `is_reset` says which.
@@ -33,6 +36,14 @@ std::size_t end_of_head(std::string_view text) {
     const auto lax = text.find("\n\n");
     if (strict == std::string_view::npos && lax == std::string_view::npos) return std::string_view::npos;
     return strict < lax ? strict + 4 : lax + 2;
+}
+
+// Absent where the end of the connection is the end of the answer.
+std::optional<std::uint64_t> content_length(const engine::HttpHead& head) {
+    const auto text = head.find("Content-Length");
+    std::uint64_t length = 0;
+    if (!text || std::from_chars(text->data(), text->data() + text->size(), length).ec != std::errc{}) return std::nullopt;
+    return length;
 }
 
 std::size_t watch_one(std::vector<pollfd>& set, const Fd& socket, short events) {
@@ -121,7 +132,9 @@ void PreviewExchange::read_server() {
     auto bytes = receive(m_server, is_reset);
     if (!bytes) return;
     m_down.ended = bytes->empty();
+    if (m_phase == Phase::passing && m_down.ended && m_is_reset && m_body_left != std::uint64_t{0}) return reset_browser();
     if (m_phase == Phase::passing) {
+        if (m_body_left) *m_body_left -= std::min<std::uint64_t>(*m_body_left, bytes->size());
         m_down.waiting = std::move(*bytes);
         m_down.offset = 0;
     } else if (bytes->empty()) {
@@ -137,8 +150,11 @@ void PreviewExchange::take_answer() {
         for (auto end = end_of_head(m_answer); end != std::string::npos; end = end_of_head(m_answer)) {
             const engine::HttpHead head = engine::parse_head(std::string_view(m_answer).substr(0, end));
             const bool is_interim = head.status < 200 && !(head.status == 101 && m_is_upgrade);
-            if (head.status == 100) m_down.waiting += k_continue;
+            if (is_interim && ++m_interim > k_most_interim) throw Error(ErrorCode::protocol_error, "nothing but interim answers");
+            if (head.status == 100 && m_interim == 1) m_down.waiting = k_continue;
             if (!is_interim) {
+                m_body_left = content_length(head);
+                if (m_body_left) *m_body_left -= std::min<std::uint64_t>(*m_body_left, m_answer.size() - end);
                 m_down.waiting += head_for_browser(head, m_is_upgrade) + m_answer.substr(end);
                 m_answer = {};
                 m_phase = Phase::passing;
@@ -167,11 +183,15 @@ void PreviewExchange::answer(std::string text) {
     m_deadline = boot_now_ms() + k_head_patience_ms;
 }
 
+// What the server has said before is still on its way here, and its end comes behind it.
 void PreviewExchange::cut(int error) {
     m_is_cut = error != 0;
-    if (m_phase == Phase::answer) return no_answer();
-    if (m_phase != Phase::passing || !m_server) return;
-    // An answer without a length ends with the connection: only a reset tells a part of one from a whole one.
+    m_is_reset = error == 0;
+    if (m_is_cut && m_phase == Phase::answer) no_answer();
+}
+
+// An answer without a length ends with the connection: only a reset tells a part of one from a whole one.
+void PreviewExchange::reset_browser() {
     const linger at_once{1, 0};
     ::setsockopt(m_browser.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
     give_up();
@@ -190,6 +210,10 @@ void PreviewExchange::flush(Way& way, const Fd& target) {
             return;
         }
         way.offset += static_cast<std::size_t>(count);
+    }
+    if (way.is_empty()) {
+        way.waiting.clear();
+        way.offset = 0;
     }
     if (target && way.is_empty() && way.ended && !way.closed) {
         ::shutdown(target.get(), SHUT_WR);

@@ -60,6 +60,7 @@ class PreviewExchange {
     void take_answer();
     void answer(std::string text);
     void no_answer();
+    void reset_browser();
     void flush(Way& way, const Fd& target);
     void settle();
 
@@ -71,6 +72,9 @@ class PreviewExchange {
     Phase m_phase = Phase::request;
     bool m_is_upgrade = false;
     bool m_is_cut = false;
+    bool m_is_reset = false;
+    int m_interim = 0; // heads before the answer's own
+    std::optional<std::uint64_t> m_body_left; // of an answer that says its length
     std::optional<std::uint32_t> m_stream;
     std::optional<std::int64_t> m_deadline;
     std::string m_request; // as far as it has come

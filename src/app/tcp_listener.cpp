@@ -15,6 +15,8 @@
 namespace sandbox::app {
 namespace {
 
+constexpr rlim_t k_other_files = 32; // what this process has open besides
+
 struct Address {
     sockaddr_storage storage{};
     socklen_t size = 0;
@@ -76,11 +78,16 @@ Fd TcpListener::accept() const {
     return socket;
 }
 
-void allow_open_files(std::size_t wanted) {
+std::size_t room_for_connections(std::size_t wanted, std::size_t files_each) {
     rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
-    limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, wanted);
-    ::setrlimit(RLIMIT_NOFILE, &limit);
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
+    const rlim_t files = wanted * files_each + k_other_files;
+    if (limit.rlim_cur < files) {
+        limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, files);
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (limit.rlim_cur >= files) return wanted;
+    return limit.rlim_cur <= k_other_files + files_each ? 1 : static_cast<std::size_t>(limit.rlim_cur - k_other_files) / files_each;
 }
 
 } // namespace sandbox::app

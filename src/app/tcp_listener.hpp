@@ -29,7 +29,8 @@ class TcpListener {
     std::uint16_t m_port;
 };
 
-// Lets this process have as many open files as its hard limit allows, and `wanted` at most.
-void allow_open_files(std::size_t wanted);
+// Lets this process have as many open files as its hard limit allows, and `wanted` at most. Returns how many connections it then has room for,
+// each of so many files: more of them wait until one has ended.
+std::size_t room_for_connections(std::size_t wanted, std::size_t files_each);
 
 } // namespace sandbox::app

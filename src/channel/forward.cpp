@@ -9,6 +9,7 @@ namespace {
 using agent::FrameType;
 
 constexpr std::size_t k_stream_header = 1 + 4; // the word, the stream
+constexpr std::size_t k_ready_piece = 16 << 10; // a socket is ready to be written to when a quarter of its buffer, or more, is free
 
 bool is_farewell(std::string_view payload) {
     return payload.size() == k_stream_header && static_cast<agent::StreamWord>(payload[0]) == agent::StreamWord::expired;
@@ -25,7 +26,8 @@ Forward::Forward(const Link& link) : m_connection(open_live_connection(link, age
 
 void Forward::watch(std::vector<pollfd>& set) {
     m_slot = set.size();
-    set.push_back({m_connection.fd(), POLLIN, 0});
+    const short writing = m_relay.outgoing().empty() ? 0 : POLLOUT;
+    set.push_back({m_connection.fd(), static_cast<short>(POLLIN | writing), 0});
     m_relay.watch(set);
 }
 
@@ -44,7 +46,7 @@ template <typename Work> void Forward::guarded(Work work) {
 
 void Forward::serve(std::span<const pollfd> set) {
     guarded([&] {
-        const bool has_come = (m_slot < set.size() && set[m_slot].revents != 0) || is_ready();
+        const bool has_come = (m_slot < set.size() && (set[m_slot].revents & ~POLLOUT) != 0) || is_ready();
         if (has_come && !m_connection.fill()) throw cut();
         take_frames();
         m_relay.serve(set);
@@ -52,13 +54,17 @@ void Forward::serve(std::span<const pollfd> set) {
     flush();
 }
 
+// An agent that takes nothing (a frozen container's, a hostile one) must keep nobody from ending this, so that only as much is written at
+// once as a socket that is ready takes without waiting.
 void Forward::flush() {
     guarded([this] {
-        const std::string_view out = m_relay.outgoing();
-        if (out.empty()) return;
-        // May block: the agent takes what comes whatever it has to send itself.
-        m_connection.write(out);
-        m_relay.consume(out.size());
+        while (!m_relay.outgoing().empty()) {
+            pollfd writable{m_connection.fd(), POLLOUT, 0};
+            if (::poll(&writable, 1, 0) <= 0 || (writable.revents & POLLOUT) == 0) return;
+            const std::string_view piece = m_relay.outgoing().substr(0, k_ready_piece);
+            m_connection.write(piece);
+            m_relay.consume(piece.size());
+        }
     });
 }
 

@@ -24,6 +24,7 @@ class Forward {
     explicit Forward(const Link& link);
 
     bool has_room() const { return m_relay.has_room(); }
+    std::size_t streams() const { return m_relay.streams(); }
     // Carries a connected socket to a port of the session; only while has_room(). Returns the stream's number.
     std::uint32_t carry(Fd socket, std::uint16_t port) { return m_relay.open(std::move(socket), port); }
 

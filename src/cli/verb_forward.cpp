@@ -47,7 +47,7 @@ const Command k_forward{
     .options = no_options,
     .examples = [] {
         return std::vector<std::string_view>{"sandbox forward $S 5173", "sandbox forward $S 8080:80 :5432", "sandbox forward $S '[::1]:8080:80'",
-                                             "sandbox --json forward $S 0:8000 | head -n 1"};
+                                             "sandbox --json forward $S 0:8000 >ports.json &"};
     },
     .details = "Goes through the session's agent: it needs no network of the session's, and reaches servers that listen on 127.0.0.1\n"
                "or ::1 inside. Listens on 127.0.0.1 unless another address is named; HOST_PORT 0 or none before the colon takes a\n"
