@@ -331,7 +331,7 @@ def test_sections_without_effect_are_said(sb):
     result = sb.run("create", "-f", path)
     assert "note: policy in the manifest has no effect" in result.errors
     scanned = sb.run("create", "--image", BASE, "--set", 'export={files: {a: ./a}, scan: ["true"]}').errors
-    assert "note: export.files in the manifest has no effect" in scanned and "scan" not in scanned
+    assert "note: export.files in the manifest is for sandbox run" in scanned and "scan" not in scanned
     assert "note: policy" not in sb.run("--quiet", "create", "-f", path).errors
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """TCP into a session that has no network, through its agent."""
 import concurrent.futures
+import contextlib
+import json
 import os
 import pathlib
 import re
@@ -56,7 +58,11 @@ def echo(port, payload):
 
 def listening_sockets(pid):
     """ADDRESS:PORT of the listening sockets of a process, from the kernel's own table."""
-    inodes = {match[1] for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir() if (match := re.match(r"socket:\[(\d+)\]", os.readlink(fd)))}
+    inodes = set()
+    for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # it was closed since it was listed
+            if match := re.match(r"socket:\[(\d+)\]", os.readlink(fd)):
+                inodes.add(match[1])
     found = set()
     for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
         fields = line.split()
@@ -209,3 +215,50 @@ def test_wrong_words(shared, served):
     shared.fails(2, "forward", served, "192.0.2.1:0:80")
     shared.fails(3, "forward", "nosuch", "80")
     shared.fails(3, "--owner", "somebody-else", "forward", served, "80")
+
+
+def test_a_signal_ends_it_though_the_session_takes_nothing(sb, program):
+    """The container is frozen, and more is on its way than all buffers hold."""
+    session = sb.create()
+    start_server(sb, session, program)
+    with forwarding(sb, session, "0:8000") as (process, port):
+        connections = [connect(port) for _ in range(12)]
+        sb.run("pause", session)
+        for connection in connections:
+            connection.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    connection.send(b"x" * 65536)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 143
+    sb.run("resume", session)
+
+
+def test_a_killed_forward_is_no_end_of_an_answer(shared, served):
+    """An answer without a length ends with its connection: a cut one must not look like that."""
+    with forwarding(shared, served, "0:8000") as (process, port):
+        with connect(port) as connection:
+            connection.sendall(b"half")
+            assert connection.recv(4) == b"half"
+            process.kill()
+            process.wait()
+            with pytest.raises(ConnectionResetError):
+                while connection.recv(4096):
+                    pass
+
+
+def test_few_open_files_make_connections_wait_and_end_nothing(shared, served):
+    argv = ["sh", "-c", 'ulimit -n 40; exec "$@"', "sh", *shared.argv("--json", "forward", served, "0:8000")]
+    process = subprocess.Popen(argv, env=shared.environ(), stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    try:
+        port = json.loads(process.stdout.readline())["forwards"][0]["hostPort"]
+        connections = [connect(port) for _ in range(30)]
+        for connection in connections:
+            connection.sendall(b"hello")
+        for connection in connections:  # each ends before the last ones have had their turn
+            assert connection.recv(5) == b"hello"
+            connection.close()
+        assert process.poll() is None
+    finally:
+        process.terminate()
+        assert process.wait(timeout=20) == 143

@@ -311,3 +311,27 @@ def test_no_other_page_can_frame_or_use_it(view, tmp_path, program):
         server.shutdown()
         server.server_close()
     assert ">refused<" in page and ">taken<" not in page and "echo:" not in page, page
+
+
+def scripted(sb, session, port, script):
+    """A server that runs a script for each connection."""
+    sb.run("proc", "start", "--ready-port", port, session, "--", "nc", "-ll", "-p", str(port), "-e", "sh", "-c", script)
+
+
+def test_an_answer_that_comes_before_the_request_was_read_is_whole(sb):
+    """The server resets what it has not read: curl's upload gets its 413 all the same."""
+    session = sb.create()
+    scripted(sb, session, 8413, "read line; printf 'HTTP/1.1 413 Too large\\r\\nContent-Length: 4\\r\\n\\r\\nbig\\n'")
+    with started(sb, "preview", session, "8413") as (_, ready):
+        for _ in range(6):
+            done = subprocess.run(["curl", "-sS", "-o", "-", "-w", "%{http_code}", "-H", "Expect:", "--data-binary", "@-", ready["url"]],
+                                  input=b"x" * 60_000, capture_output=True, timeout=30)
+            assert done.stdout == b"big\n413", done
+
+
+def test_interim_answers_without_end_are_no_answer(sb):
+    session = sb.create()
+    scripted(sb, session, 8100, "yes 'HTTP/1.1 100\r\n\r'")
+    with started(sb, "preview", session, "8100") as (_, ready):
+        done = subprocess.run(["curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", ready["url"]], capture_output=True, timeout=30)
+        assert done.stdout == b"502", done

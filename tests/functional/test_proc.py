@@ -314,3 +314,42 @@ def test_a_follower_that_nobody_reads_holds_no_session(shared, session, proc):
         assert follower.stdout.readline()
         follower.stdout.close()
         assert follower.wait(timeout=30) == 128 + signal.SIGPIPE
+
+
+def test_whoever_joins_is_heard_from_its_first_word(shared, session, proc):
+    proc("--name", "first", "echo old; sleep 30")
+    following = shared.start("logs", "-f", "--tail", "0", session)
+    try:
+        time.sleep(1.5)  # it has looked for others once
+        proc("--name", "join", "for i in 1 2 3; do echo line$i; done; sleep 30")
+        seen = [following.stdout.readline().decode() for _ in range(3)]
+        assert [line.split()[-1] for line in seen] == ["line1", "line2", "line3"]
+    finally:
+        following.terminate()
+        following.communicate(timeout=20)
+
+
+def test_a_log_that_is_read_is_not_given_up_for_others(sb):
+    session = sb.create("--max-output", "2MB")
+    big = start(sb, session, "--name", "big", session, *sh("head -c 1500000 /dev/zero | tr '\\0' x"))
+    wait_until(lambda: processes(sb, session)[big]["status"] == "exited")
+    reading = sb.start("proc", "logs", session, "big")
+    assert reading.stdout.read(1) == b"x"
+    for _ in range(20):
+        sb.run("proc", "start", session, "true")
+    out, err = reading.communicate(timeout=60)
+    assert reading.returncode == 0 and len(out) + 1 >= 1_500_000, err
+
+
+def test_what_could_not_be_ended_has_no_status(sb):
+    session = sb.create("--user", "0", "--set", "security.addCapabilities=[SETUID,SETGID]")
+    name = start(sb, session, "--name", "u", session, "--", "su", "-s", "/bin/sh", "nobody", "-c", "exec sleep 40")
+    sb.run("proc", "stop", "--grace", "500ms", session, name, status=1)
+    assert "could not be ended" in sb.fails(125, "proc", "wait", session, name).errors
+
+
+def test_a_failure_of_its_own_is_not_blamed_on_memory(sb):
+    session = sb.create("--memory", "64MB")
+    name = start(sb, session, session, *sh("sleep 3; exit 1"))
+    sb.run("exec", session, "sh", "-c", "head -c 200M /dev/zero | tail", status=137)
+    assert "memory" not in sb.run("proc", "wait", session, name, status=1).errors

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <ctime>
 #include <doctest/doctest.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -59,10 +60,11 @@ TEST_CASE("the last value of a variable wins, in its first place") {
 TEST_CASE("as many variables as a request may bring are merged at once") {
     std::vector<std::string> many;
     for (int i = 0; i < 60'000; ++i) many.push_back("A_RATHER_LONG_NAME_" + std::to_string(i) + "=x");
-    const std::int64_t start = boot_now_ms();
+    // Of this process's own time, however busy the machine is: each compared with all others would be half a minute.
+    const std::clock_t start = std::clock();
     CHECK(merge_environment(many, many) == many);
     CHECK(merge_environment({}, many) == many);
-    CHECK(boot_now_ms() - start < 2000);
+    CHECK((std::clock() - start) / CLOCKS_PER_SEC < 5);
 }
 
 TEST_CASE("descendants are found through parents, and spared ones with all below them") {
