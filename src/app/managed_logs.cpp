@@ -30,6 +30,7 @@ struct Source {
     ManagedProcess process;
     LogReader reader;
     std::optional<LogPiece> piece;
+    bool is_begun = false; // something of it was given
     bool is_lost = false;
 };
 
@@ -88,6 +89,7 @@ class Merge {
                 if (source.piece && (first == nullptr || source.piece->time_ms < first->piece->time_ms)) first = &source;
             }
             if (first == nullptr) return;
+            first->is_begun = true;
             m_sink.on_piece(first->process, *first->piece);
             first->piece.reset();
         }
@@ -143,10 +145,10 @@ class Merge {
         }
     }
 
-    // Told of when all the others have been given.
+    // Told of when all the others have been given. One that went before it was begun with is as if it had gone before it was listed.
     void lose(Source& source) {
         source.is_lost = true;
-        m_lost.push_back(source.process.name.empty() ? source.process.id : printable(source.process.name));
+        if (source.is_begun) m_lost.push_back(source.process.name.empty() ? source.process.id : printable(source.process.name));
     }
 
     const channel::Link& m_link;

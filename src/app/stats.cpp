@@ -90,7 +90,10 @@ std::vector<Usage> Meter::measure() {
     }
     add_rates(all);
     for (const Usage& usage : all) {
-        if (usage.error && m_is_first) m_failures.push_back({usage.row.name.empty() ? usage.row.id : usage.row.name, *usage.error});
+        if (!usage.error || !m_is_first) continue;
+        const std::string& who = usage.row.name.empty() ? usage.row.id : usage.row.name;
+        if (m_selection.names.empty()) m_context.warn(who + ": " + usage.error->message());
+        else m_failures.push_back({who, *usage.error});
     }
     m_is_first = false;
     return all;

@@ -162,11 +162,8 @@ def test_nothing_listens_inside(shared, served):
     with started(shared, "forward", served, "0:9") as (process, ready):
         here = ready["forwards"][0]["hostPort"]
         for _ in range(3):
-            with connect(here) as connection:
-                try:
-                    assert connection.recv(1) == b""
-                except ConnectionResetError:
-                    pass
+            with contextlib.suppress(ConnectionResetError), connect(here) as connection:
+                assert connection.recv(1) == b""
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=30)
     told = [line for line in errors.decode().splitlines() if "nothing listens" in line]

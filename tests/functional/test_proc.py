@@ -333,7 +333,7 @@ def test_a_log_that_is_read_is_not_given_up_for_others(sb):
     session = sb.create("--max-output", "2MB")
     big = start(sb, session, "--name", "big", session, *sh("head -c 1500000 /dev/zero | tr '\\0' x"))
     wait_until(lambda: processes(sb, session)[big]["status"] == "exited")
-    reading = sb.start("proc", "logs", session, "big")
+    reading = sb.start("proc", "logs", session, "big", bufsize=0)
     assert reading.stdout.read(1) == b"x"
     for _ in range(20):
         sb.run("proc", "start", session, "true")
@@ -351,5 +351,5 @@ def test_what_could_not_be_ended_has_no_status(sb):
 def test_a_failure_of_its_own_is_not_blamed_on_memory(sb):
     session = sb.create("--memory", "64MB")
     name = start(sb, session, session, *sh("sleep 3; exit 1"))
-    sb.run("exec", session, "sh", "-c", "head -c 200M /dev/zero | tail", status=137)
+    sb.run("exec", session, "sh", "-c", "head -c 200000000 /dev/zero | tail", status=137)
     assert "memory" not in sb.run("proc", "wait", session, name, status=1).errors

@@ -120,3 +120,5 @@ def test_an_engine_that_does_not_answer_is_no_absence(through, proxy):
     proxy.rule(Drop())
     (one,) = through.json("stats", *QUICK)["sessions"]
     assert one["id"] == session and one["stateKnown"] is False and one["memoryBytes"] is None
+    assert session in through.run("stats", *QUICK).errors  # nobody has named it: a word, and no failure
+    through.run("stats", *QUICK, session, status=5)
