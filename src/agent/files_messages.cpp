@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/files_messages.hpp"
 
+#include "agent/files_fields.hpp"
+
 namespace sandbox::agent {
 namespace {
-
-std::string path_field(Reader& reader) {
-    const std::string_view path = reader.text();
-    if (path.size() > k_max_path_field || path.find('\0') != std::string_view::npos) throw WireError("bad path");
-    return std::string(path);
-}
 
 // One component: what a container says may end up in a path of ours.
 std::string name_field(Reader& reader) {
@@ -18,20 +14,8 @@ std::string name_field(Reader& reader) {
     return std::string(name);
 }
 
-bool flag(Reader& reader) {
-    const auto value = reader.u8();
-    if (value > 1) throw WireError("bad flag");
-    return value == 1;
-}
-
 void append_limit(Writer& writer, std::optional<std::uint64_t> limit) {
     writer.u8(limit ? 1 : 0).u64(limit.value_or(0));
-}
-
-std::optional<std::uint64_t> limit_field(Reader& reader) {
-    const bool is_set = flag(reader);
-    const auto value = reader.u64();
-    return is_set ? std::optional(value) : std::nullopt;
 }
 
 } // namespace
@@ -49,10 +33,10 @@ PutMessage decode_put(std::string_view payload) {
     PutMessage message;
     message.target = path_field(reader);
     message.source_name = path_field(reader);
-    message.must_be_directory = flag(reader);
-    message.make_parents = flag(reader);
+    message.must_be_directory = reader.flag();
+    message.make_parents = reader.flag();
     message.max_file = limit_field(reader);
-    if (!reader.at_end()) message.is_archive = flag(reader);
+    if (!reader.at_end()) message.is_archive = reader.flag();
     reader.expect_end();
     return message;
 }
@@ -70,7 +54,7 @@ GetMessage decode_get(std::string_view payload) {
     GetMessage message;
     message.source = path_field(reader);
     message.max_file = limit_field(reader);
-    if (!reader.at_end()) message.follow_link = flag(reader);
+    if (!reader.at_end()) message.follow_link = reader.flag();
     reader.expect_end();
     return message;
 }
@@ -101,7 +85,7 @@ NamesMessage decode_names(std::string_view payload) {
     if (count > k_max_names) throw WireError("too many names");
     NamesMessage message;
     for (std::uint32_t i = 0; i < count; ++i) {
-        const bool is_directory = flag(reader);
+        const bool is_directory = reader.flag();
         message.names.push_back({name_field(reader), is_directory});
     }
     reader.expect_end();
@@ -125,13 +109,13 @@ SurveyMessage decode_survey(std::string_view payload) {
     const auto paths = reader.u32();
     if (paths > k_max_survey_paths) throw WireError("too many paths");
     for (std::uint32_t i = 0; i < paths; ++i) message.paths.push_back(path_field(reader));
-    message.repositories = flag(reader);
+    message.repositories = reader.flag();
     message.max_content = reader.u32();
-    message.texts = flag(reader);
+    message.texts = reader.flag();
     message.since_ns = reader.i64();
     message.max_files = reader.u64();
     message.max_total = reader.u64();
-    message.only_hashed = flag(reader);
+    message.only_hashed = reader.flag();
     const auto hashes = reader.u32();
     if (hashes > k_max_survey_hashes) throw WireError("too many hashes");
     for (std::uint32_t i = 0; i < hashes; ++i) message.hashes.push_back(reader.u64());

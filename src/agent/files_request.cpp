@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/files_request.hpp"
 
+#include "agent/files_fields.hpp"
 #include "agent/files_messages.hpp"
 
 namespace sandbox::agent {
@@ -10,18 +11,6 @@ enum class Kind : std::uint8_t { list = 1, read, write, make_directory, remove }
 
 constexpr std::uint32_t k_all_mode_bits = 07777;
 
-std::string path_field(Reader& reader) {
-    const std::string_view path = reader.text();
-    if (path.size() > k_max_path_field || path.find('\0') != std::string_view::npos) throw WireError("bad path");
-    return std::string(path);
-}
-
-bool flag(Reader& reader) {
-    const auto value = reader.u8();
-    if (value > 1) throw WireError("bad flag");
-    return value == 1;
-}
-
 std::uint32_t mode_field(Reader& reader) {
     const auto mode = reader.u32();
     if (mode > k_all_mode_bits) throw WireError("bad mode");
@@ -29,12 +18,6 @@ std::uint32_t mode_field(Reader& reader) {
 }
 
 template <typename T> void append_optional(Writer& writer, const std::optional<T>& value) { writer.u8(value ? 1 : 0).u64(value.value_or(0)); }
-
-std::optional<std::uint64_t> limit_field(Reader& reader) {
-    const bool is_set = flag(reader);
-    const auto value = reader.u64();
-    return is_set ? std::optional(value) : std::nullopt;
-}
 
 std::optional<std::uint32_t> optional_mode_field(Reader& reader) {
     const auto value = limit_field(reader);
@@ -105,8 +88,8 @@ WriteFileRequest write_fields(Reader& reader, std::string path) {
     WriteFileRequest request;
     request.path = std::move(path);
     request.mode = optional_mode_field(reader);
-    request.append = flag(reader);
-    request.make_parents = flag(reader);
+    request.append = reader.flag();
+    request.make_parents = reader.flag();
     request.max_file = limit_field(reader);
     return request;
 }
@@ -120,14 +103,14 @@ FilesRequest fields_of(Kind kind, Reader& reader, std::string path) {
         MakeDirectoryRequest request;
         request.path = std::move(path);
         request.mode = optional_mode_field(reader);
-        request.make_parents = flag(reader);
+        request.make_parents = reader.flag();
         return request;
     }
     case Kind::remove: {
         RemoveRequest request;
         request.path = std::move(path);
-        request.recursive = flag(reader);
-        request.ignore_missing = flag(reader);
+        request.recursive = reader.flag();
+        request.ignore_missing = reader.flag();
         return request;
     }
     }
@@ -179,8 +162,8 @@ std::string encode(const EntriesMessage& message) {
 EntriesMessage decode_entries(std::string_view payload) {
     Reader reader(payload);
     EntriesMessage message;
-    message.is_last = flag(reader);
-    message.truncated = flag(reader);
+    message.is_last = reader.flag();
+    message.truncated = reader.flag();
     // What is announced reserves nothing: each entry has to be there.
     for (auto count = reader.u32(); count > 0; --count) message.entries.push_back(entry_fields(reader));
     reader.expect_end();
@@ -203,8 +186,8 @@ PageMessage decode_page(std::string_view payload) {
     range.end = reader.u64();
     range.lines = reader.u64();
     range.next_line = reader.u64();
-    range.truncated = flag(reader);
-    range.line_cut = flag(reader);
+    range.truncated = reader.flag();
+    range.line_cut = reader.flag();
     message.mode = mode_field(reader);
     message.mtime_ns = reader.i64();
     reader.expect_end();
@@ -222,7 +205,7 @@ WrittenMessage decode_written(std::string_view payload) {
     message.bytes = reader.u64();
     message.size = reader.u64();
     message.mode = mode_field(reader);
-    message.created = flag(reader);
+    message.created = reader.flag();
     reader.expect_end();
     return message;
 }

@@ -9,12 +9,6 @@ namespace {
 constexpr std::size_t k_max_id_digits = 9;
 constexpr std::size_t k_max_told_words = k_max_told_command; // an empty word counts as one byte
 
-bool flag(Reader& reader) {
-    const std::uint8_t value = reader.u8();
-    if (value > 1) throw WireError("flag is neither 0 nor 1");
-    return value == 1;
-}
-
 std::string bounded(Reader& reader, std::size_t most) {
     const std::string_view text = reader.text();
     if (text.size() > most) throw WireError("a text is too long");
@@ -78,21 +72,21 @@ ManagedInfo info_field(Reader& reader) {
         bytes += info.command.back().size();
     }
     if (bytes > k_max_told_command) throw WireError("a command is too long");
-    info.command_cut = flag(reader);
+    info.command_cut = reader.flag();
     info.cwd = bounded(reader, k_max_told_cwd);
     info.state = enum_field(reader, ManagedState::aborted);
     info.pid = reader.u32();
     info.exit_status = static_cast<std::int32_t>(reader.u32());
     info.signal = reader.u32();
     if (info.exit_status < -1 || info.exit_status > 255 || info.signal > 64) throw WireError("no exit status");
-    info.oom = flag(reader);
-    info.expired = flag(reader);
+    info.oom = reader.flag();
+    info.expired = reader.flag();
     info.started_ms = reader.i64();
     info.ended_ms = reader.i64();
     info.restarts = reader.u32();
     info.max_restarts = reader.u32();
     info.left_running = reader.u32();
-    info.keep_alive = flag(reader);
+    info.keep_alive = reader.flag();
     return info;
 }
 
@@ -124,7 +118,7 @@ ManagedStart decode_managed_start(std::string_view payload) {
     if (!message.name.empty() && !is_process_name(message.name)) throw WireError("bad process name");
     message.cwd = reader.text();
     if (message.cwd.find('\0') != std::string::npos) throw WireError("bad path");
-    message.keep_alive = flag(reader);
+    message.keep_alive = reader.flag();
     message.grace_ms = reader.i64();
     message.max_restarts = reader.u32();
     message.ready_port = reader.u32();
@@ -150,8 +144,8 @@ ReadyMessage decode_ready(std::string_view payload) {
     Reader reader(payload);
     ReadyMessage message;
     message.outcome = enum_field(reader, ReadyOutcome::timed_out);
-    message.port_seen = flag(reader);
-    message.log_seen = flag(reader);
+    message.port_seen = reader.flag();
+    message.log_seen = reader.flag();
     message.info = info_field(reader);
     reader.expect_end();
     return message;

@@ -4,12 +4,6 @@
 namespace sandbox::agent {
 namespace {
 
-bool flag(Reader& reader) {
-    const std::uint8_t value = reader.u8();
-    if (value > 1) throw WireError("flag is neither 0 nor 1");
-    return value == 1;
-}
-
 std::uint8_t as_byte(bool value) { return value ? 1 : 0; }
 
 std::string u64_bytes(std::uint64_t value) {
@@ -35,8 +29,8 @@ HelloMessage decode_hello(std::string_view payload) {
     message.agent_version = reader.text();
     message.uid = reader.u32();
     message.gid = reader.u32();
-    message.workspace_writable = flag(reader);
-    message.home_writable = flag(reader);
+    message.workspace_writable = reader.flag();
+    message.home_writable = reader.flag();
     message.home = reader.text();
     // No expect_end(): a later version may add fields here, and its `version` says so.
     return message;
@@ -126,8 +120,8 @@ std::string encode(const ExecMessage& message) {
 ExecMessage decode_exec(std::string_view payload) {
     Reader reader(payload);
     ExecMessage message;
-    message.stdin_open = flag(reader);
-    message.tty = flag(reader);
+    message.stdin_open = reader.flag();
+    message.tty = reader.flag();
     message.rows = reader.u32();
     message.columns = reader.u32();
     message.timeout_ms = reader.i64();
@@ -223,7 +217,7 @@ StatusMessage decode_status(std::string_view payload) {
     message.idle_left_ms = reader.i64();
     message.operations = reader.u32();
     message.processes = reader.u32();
-    message.workspace_writable = flag(reader);
+    message.workspace_writable = reader.flag();
     message.uid = reader.u32();
     message.gid = reader.u32();
     return message;

@@ -69,6 +69,12 @@ std::string_view Reader::take(std::size_t count) {
 }
 
 std::uint8_t Reader::u8() { return from_little_endian<std::uint8_t>(take(1)); }
+bool Reader::flag() {
+    const auto value = u8();
+    if (value > 1) throw WireError("flag is neither 0 nor 1");
+    return value == 1;
+}
+
 std::uint32_t Reader::u32() { return from_little_endian<std::uint32_t>(take(4)); }
 std::uint64_t Reader::u64() { return from_little_endian<std::uint64_t>(take(8)); }
 std::string_view Reader::text() { return take(u32()); }

@@ -124,6 +124,7 @@ class Reader {
   public:
     explicit Reader(std::string_view payload) : m_rest(payload) {}
     std::uint8_t u8();
+    bool flag(); // 0 or 1, or WireError
     std::uint32_t u32();
     std::uint64_t u64();
     std::int64_t i64() { return static_cast<std::int64_t>(u64()); }

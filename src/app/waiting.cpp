@@ -2,6 +2,7 @@
 #include "app/waiting.hpp"
 
 #include "app/deadlines.hpp"
+#include "app/lifecycle_change.hpp"
 #include "app/past.hpp"
 #include "app/sessions.hpp"
 #include "util/text.hpp"
@@ -26,8 +27,6 @@ constexpr std::int64_t k_now_and_then_ms = 1000; // nobody will tell
 constexpr std::int64_t k_unanswered_ms = 5000; // asking again takes time that belongs to the others
 constexpr std::int64_t k_longest_doubt_ms = 30'000;
 
-std::string title(const SessionRow& row) { return "session " + quoted(row.name.empty() ? row.id : row.name); }
-
 EndedSession ended(const SessionRow& row, EndedBy by, std::string what, std::int64_t when) {
     return {row, by, std::move(what), when, std::nullopt};
 }
@@ -44,13 +43,13 @@ EndedSession closed(const SessionRow& row, std::optional<HoldEnd> end) {
 EndedSession ended_by_itself(const SessionRow& row, std::optional<HoldEnd> end, bool is_kept) {
     const std::int64_t now = wall_now_ms();
     const std::string kept = is_kept ? ", and is kept stopped" : "";
-    if (is_over(row)) return ended(row, EndedBy::ttl, title(row) + " expired at " + format_rfc3339(row.expires_ms) + " (ttl)" + kept, row.expires_ms);
+    if (is_over(row)) return ended(row, EndedBy::ttl, title_of(row) + " expired at " + format_rfc3339(row.expires_ms) + " (ttl)" + kept, row.expires_ms);
     if (end == HoldEnd::expired) {
         const std::string limit = format_duration(Milliseconds(row.idle_timeout_ms));
-        return ended(row, EndedBy::idle_timeout, title(row) + " ended: nobody used it for " + limit + " (idle time-out)" + kept, now);
+        return ended(row, EndedBy::idle_timeout, title_of(row) + " ended: nobody used it for " + limit + " (idle time-out)" + kept, now);
     }
-    if (is_kept) return ended(row, EndedBy::stopped, title(row) + " is stopped", now);
-    return ended(row, EndedBy::lost, title(row) + " is lost: its container is gone (a crash, an engine restart, or somebody removed it)", now);
+    if (is_kept) return ended(row, EndedBy::stopped, title_of(row) + " is stopped", now);
+    return ended(row, EndedBy::lost, title_of(row) + " is lost: its container is gone (a crash, an engine restart, or somebody removed it)", now);
 }
 
 } // namespace
@@ -123,13 +122,13 @@ std::optional<EndedSession> Waiting::look(Watched& one) {
         const auto container = is_known ? engine.inspect_container(one.row.container_id) : std::nullopt;
         // After the engine: whoever ends a session says so in the row before anything of it goes.
         const auto row = m_context.lookup().find(one.row.id);
-        if (!row) return ended(one.row, EndedBy::lost, title(one.row) + " never came to be", wall_now_ms());
+        if (!row) return ended(one.row, EndedBy::lost, title_of(one.row) + " never came to be", wall_now_ms());
         one.row = *row;
         if (state::is_closed(row->state)) return closed(*row, one.end);
         const bool is_changing = row->state == SessionState::creating || row->state == SessionState::destroying || row->state == SessionState::failed;
         if (!is_changing) return look_at_container(one, container);
         if (m_context.lookup().is_session_locked(row->id)) one.doubtful_since = 0;
-        if (is_doubtful_too_long(one, k_longest_doubt_ms)) return ended(*row, EndedBy::lost, title(*row) + " is half made or half destroyed: sandbox gc clears it away", wall_now_ms());
+        if (is_doubtful_too_long(one, k_longest_doubt_ms)) return ended(*row, EndedBy::lost, title_of(*row) + " is half made or half destroyed: sandbox gc clears it away", wall_now_ms());
     } catch (const Error& error) {
         if (error.signal() != 0) throw;
         // No answer is no end. Who has not waited yet hears of it; who has goes on.
