@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/tcp_relay.hpp"
 
+#include "util/little_endian.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -12,10 +14,9 @@
 namespace sandbox::agent {
 namespace {
 
-constexpr std::size_t k_piece = 64 << 10;
 constexpr std::size_t k_enough_outgoing = 512 << 10; // no more is read from sockets before that was sent
-constexpr std::size_t k_credit_step = k_stream_window / 4;
-constexpr std::size_t k_stream_header = 5 + 1 + 4; // a frame's, the word, the stream
+constexpr std::size_t k_kept_capacity = 32 << 10; // of a buffer that is empty
+constexpr std::size_t k_data_header = 1 + 4; // the word, the stream
 constexpr std::size_t k_not_watched = SIZE_MAX;
 
 void set_linger(int socket, bool resets) {
@@ -90,7 +91,7 @@ void TcpRelay::take(std::string_view payload) {
         break;
     case StreamWord::credit: {
         const std::size_t more = reader.u32();
-        if (more > k_stream_window - stream.credit) throw WireError("more credit than the window");
+        if (more > k_largest_window - stream.credit) throw WireError("more credit than the window");
         stream.credit += more;
         if (!std::exchange(stream.answered, true)) on_answer(id, stream.port);
         break;
@@ -145,37 +146,64 @@ void TcpRelay::connect_next(std::uint32_t id, Stream& stream, int error) {
 
 void TcpRelay::take_data(std::uint32_t id, Stream& stream, std::string_view bytes) {
     if (stream.write_ended) throw WireError("data after the end of a stream");
-    if (stream.waiting.size() - stream.offset + stream.taken + bytes.size() > k_stream_window) throw WireError("more data than the window");
+    if (stream.waiting.size() - stream.offset + stream.taken + bytes.size() > stream.window) throw WireError("more data than the window");
     if (!std::exchange(stream.answered, true)) on_answer(id, stream.port);
+    const bool is_idle = stream.waiting.empty() && !stream.connecting;
+    if (is_idle) bytes.remove_prefix(send_some(id, stream, bytes));
     stream.waiting.erase(0, std::exchange(stream.offset, 0));
     stream.waiting += bytes;
-    if (!stream.connecting) write_to(id, stream);
+    if (is_idle) settle(id, stream);
 }
 
-void TcpRelay::write_to(std::uint32_t id, Stream& stream) {
-    while (stream.offset < stream.waiting.size()) {
-        const ssize_t count = ::send(stream.socket.get(), stream.waiting.data() + stream.offset, stream.waiting.size() - stream.offset, MSG_NOSIGNAL);
+// How many bytes the socket took without waiting.
+std::size_t TcpRelay::send_some(std::uint32_t id, Stream& stream, std::string_view bytes) {
+    std::size_t sent = 0;
+    while (sent < bytes.size()) {
+        const ssize_t count = ::send(stream.socket.get(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0 && errno == EAGAIN) return give_credit(id, stream);
+        if (count < 0 && errno == EAGAIN) break;
         if (count < 0) {
             say(StreamWord::reset, id, 0);
             stream.over = true;
-            return on_cut(id, stream.port, 0);
+            on_cut(id, stream.port, 0);
+            break;
         }
-        stream.offset += static_cast<std::size_t>(count);
-        stream.taken += static_cast<std::size_t>(count);
+        sent += static_cast<std::size_t>(count);
     }
-    // A stream that was once full does not keep its memory.
-    if (stream.waiting.capacity() > k_credit_step) stream.waiting = {};
-    stream.waiting.clear();
-    stream.offset = 0;
+    stream.taken += sent;
+    return sent;
+}
+
+void TcpRelay::write_to(std::uint32_t id, Stream& stream) {
+    stream.offset += send_some(id, stream, std::string_view(stream.waiting).substr(stream.offset));
+    settle(id, stream);
+}
+
+// What follows once the socket took what it takes.
+void TcpRelay::settle(std::uint32_t id, Stream& stream) {
+    if (stream.over) return;
+    if (stream.offset == stream.waiting.size()) {
+        // A stream that was once full does not keep its memory.
+        if (stream.waiting.capacity() > k_kept_capacity) stream.waiting = {};
+        stream.waiting.clear();
+        stream.offset = 0;
+    }
     give_credit(id, stream);
     finish_writing(stream);
 }
 
 void TcpRelay::give_credit(std::uint32_t id, Stream& stream) {
-    if (stream.write_ended || stream.taken < k_credit_step) return;
+    if (stream.write_ended || stream.taken < stream.window / 4) return;
+    if (stream.waiting.empty()) widen(stream);
     say(StreamWord::credit, id, static_cast<std::uint32_t>(std::exchange(stream.taken, 0)));
+}
+
+// Its socket keeps up, so that a larger window means fewer turns of all who carry it.
+void TcpRelay::widen(Stream& stream) {
+    const std::size_t more = std::min(k_largest_window - stream.window, k_max_growth - m_growth);
+    stream.window += more;
+    stream.taken += more;
+    m_growth += more;
 }
 
 void TcpRelay::finish_writing(Stream& stream) {
@@ -237,13 +265,8 @@ void TcpRelay::serve_one(std::uint32_t id, Stream& stream, short events) {
 }
 
 void TcpRelay::read_from(std::uint32_t id, Stream& stream) {
-    const std::size_t start = m_out.size();
-    const std::size_t wanted = std::min(stream.credit, k_piece);
-    m_out.resize(start + k_stream_header + wanted);
-    const ssize_t count = ::recv(stream.socket.get(), m_out.data() + start + k_stream_header, wanted, 0);
-    const int error = count < 0 ? errno : 0;
-    if (count <= 0) m_out.resize(start);
-    if (count < 0 && is_momentary(error)) return;
+    const ssize_t count = ::recv(stream.socket.get(), m_piece.data(), std::min(stream.credit, m_piece.size()), 0);
+    if (count < 0 && is_momentary(errno)) return;
     if (count < 0) {
         say(StreamWord::reset, id, 0);
         stream.over = true;
@@ -254,13 +277,13 @@ void TcpRelay::read_from(std::uint32_t id, Stream& stream) {
         stream.read_ended = true;
         return finish_writing(stream);
     }
-    const auto size = static_cast<std::size_t>(count);
-    std::string header = frame_header(m_speaks, 1 + 4 + size);
-    header += static_cast<char>(StreamWord::data);
-    for (int i = 0; i < 4; ++i) header += static_cast<char>(id >> (8 * i) & 255);
-    std::copy(header.begin(), header.end(), m_out.begin() + static_cast<std::ptrdiff_t>(start));
-    m_out.resize(start + k_stream_header + size);
-    stream.credit -= size;
+    const std::string_view bytes(m_piece.data(), static_cast<std::size_t>(count));
+    m_out += frame_header(m_speaks, k_data_header + bytes.size());
+    m_out += static_cast<char>(StreamWord::data);
+    std::array<char, sizeof id> number;
+    put_little_endian(number.data(), id);
+    m_out.append(number.data(), number.size()).append(bytes);
+    stream.credit -= bytes.size();
 }
 
 void TcpRelay::say(StreamWord word, std::uint32_t id) { m_out += Writer(m_speaks).u8(static_cast<std::uint8_t>(word)).u32(id).finish(); }
@@ -276,10 +299,11 @@ void TcpRelay::consume(std::size_t count) {
 }
 
 void TcpRelay::sweep() {
-    std::erase_if(m_streams, [](const auto& entry) {
+    std::erase_if(m_streams, [this](const auto& entry) {
         const Stream& stream = entry.second;
         const bool is_whole = stream.read_ended && stream.write_ended;
         if (stream.over && is_whole) set_linger(stream.socket.get(), false);
+        if (stream.over) m_growth -= stream.window - k_least_window;
         return stream.over;
     });
 }

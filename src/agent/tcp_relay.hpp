@@ -12,6 +12,7 @@
 #include "agent/wire.hpp"
 #include "util/fd.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,9 +26,12 @@
 
 namespace sandbox::agent {
 
-// At most k_max_streams * k_stream_window bytes wait in either end for sockets that take none.
+// How much one end may send of a stream before the other has passed it on. It begins with the least and grows while the socket at the other
+// end keeps up: at most k_max_streams * k_least_window + k_max_growth bytes wait in either end for sockets that take none.
 inline constexpr std::size_t k_max_streams = 512;
-inline constexpr std::size_t k_stream_window = 128 << 10;
+inline constexpr std::size_t k_least_window = 128 << 10;
+inline constexpr std::size_t k_largest_window = 512 << 10;
+inline constexpr std::size_t k_max_growth = 16 << 20;
 
 // Where a port may be served, in the order in which it is tried.
 using Addresses = std::vector<sockaddr_in6>; // or sockaddr_in in its place: the family says
@@ -75,7 +79,8 @@ class TcpRelay {
         bool read_ended = false;  // the socket's end was passed on
         bool write_ended = false; // the other side's end has come
         bool over = false;
-        std::size_t credit = k_stream_window;
+        std::size_t credit = k_least_window; // what the other side still takes
+        std::size_t window = k_least_window; // what it may send
         std::size_t taken = 0;   // bytes the socket took since credit was last given
         std::string waiting;     // for the socket
         std::size_t offset = 0;  // of what it has taken of them
@@ -88,8 +93,11 @@ class TcpRelay {
     void connect_next(std::uint32_t id, Stream& stream, int error);
     void serve_one(std::uint32_t id, Stream& stream, short events);
     void read_from(std::uint32_t id, Stream& stream);
+    std::size_t send_some(std::uint32_t id, Stream& stream, std::string_view bytes);
     void write_to(std::uint32_t id, Stream& stream);
+    void settle(std::uint32_t id, Stream& stream);
     void give_credit(std::uint32_t id, Stream& stream);
+    void widen(Stream& stream);
     void finish_writing(Stream& stream);
     void cut(std::uint32_t id, Stream& stream, int error);
     void say(StreamWord word, std::uint32_t id);
@@ -99,10 +107,12 @@ class TcpRelay {
     FrameType m_speaks;
     Connect m_connect;
     std::map<std::uint32_t, Stream> m_streams;
+    std::size_t m_growth = 0; // of all windows
     std::uint32_t m_last_id = 0;
     std::uint32_t m_served = 0; // whose turn it was: the next one begins
     std::string m_out;
     std::size_t m_sent = 0;
+    std::array<char, 64 << 10> m_piece; // what is read from a socket at once
 };
 
 } // namespace sandbox::agent

@@ -9,7 +9,6 @@ namespace {
 using agent::FrameType;
 
 constexpr std::size_t k_stream_header = 1 + 4; // the word, the stream
-constexpr std::size_t k_ready_piece = 16 << 10; // a socket is ready to be written to when a quarter of its buffer, or more, is free
 
 bool is_farewell(std::string_view payload) {
     return payload.size() == k_stream_header && static_cast<agent::StreamWord>(payload[0]) == agent::StreamWord::expired;
@@ -54,16 +53,13 @@ void Forward::serve(std::span<const pollfd> set) {
     flush();
 }
 
-// An agent that takes nothing (a frozen container's, a hostile one) must keep nobody from ending this, so that only as much is written at
-// once as a socket that is ready takes without waiting.
+// An agent that takes nothing (a frozen container's, a hostile one) must keep nobody from ending this, so that nothing waits for it.
 void Forward::flush() {
     guarded([this] {
         while (!m_relay.outgoing().empty()) {
-            pollfd writable{m_connection.fd(), POLLOUT, 0};
-            if (::poll(&writable, 1, 0) <= 0 || (writable.revents & POLLOUT) == 0) return;
-            const std::string_view piece = m_relay.outgoing().substr(0, k_ready_piece);
-            m_connection.write(piece);
-            m_relay.consume(piece.size());
+            const std::size_t taken = m_connection.stream().write_some(m_relay.outgoing());
+            if (taken == 0) return;
+            m_relay.consume(taken);
         }
     });
 }

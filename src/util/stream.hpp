@@ -21,6 +21,9 @@ class Stream {
     virtual std::size_t read(std::span<char> buffer) = 0;
     // Writes everything; blocks as needed. Throws Error when the other side is gone.
     virtual void write(std::string_view bytes) = 0;
+    // Writes what is taken without waiting and says how much that was; may be nothing, but not for ever once poll(2) says POLLOUT. Throws as
+    // write() does.
+    virtual std::size_t write_some(std::string_view bytes);
     // Half-close: the other side sees end of file, reading goes on. Safe to call twice.
     virtual void shutdown_write() = 0;
     // The descriptor to poll for POLLIN.
@@ -35,6 +38,7 @@ class SocketStream final : public Stream {
     explicit SocketStream(Fd socket) : m_socket(std::move(socket)) {}
     std::size_t read(std::span<char> buffer) override;
     void write(std::string_view bytes) override;
+    std::size_t write_some(std::string_view bytes) override;
     void shutdown_write() override;
     int poll_fd() const override { return m_socket.get(); }
 

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <doctest/doctest.h>
+#include <map>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -45,11 +46,11 @@ TEST_CASE("an agent that lies about streams is found out") {
     Opened one;
     CHECK_THROWS_AS(one.relay.take(""), WireError);
     CHECK_THROWS_AS(one.relay.take(word(StreamWord::open, 9, number(80))), WireError); // the client opens
-    CHECK_THROWS_AS(one.relay.take(word(StreamWord::credit, one.id, number(1))), WireError); // nothing was sent yet
+    CHECK_THROWS_AS(one.relay.take(word(StreamWord::credit, one.id, number(k_largest_window))), WireError); // more than any window
     CHECK_THROWS_AS(one.relay.take(word(StreamWord::credit, one.id)), WireError);
     CHECK_THROWS_AS(one.relay.take(word(StreamWord::reset, one.id)), WireError);
     CHECK_THROWS_AS(one.relay.take(word(static_cast<StreamWord>(0), one.id)), WireError);
-    CHECK_THROWS_AS(one.relay.take(word(StreamWord::data, one.id, std::string(k_stream_window + 1, 'x'))), WireError);
+    CHECK_THROWS_AS(one.relay.take(word(StreamWord::data, one.id, std::string(k_least_window + 1, 'x'))), WireError);
     one.relay.take(word(StreamWord::end, one.id));
     CHECK_THROWS_AS(one.relay.take(word(StreamWord::end, one.id)), WireError);
     CHECK_THROWS_AS(one.relay.take(word(StreamWord::data, one.id, "x")), WireError);
@@ -60,7 +61,7 @@ TEST_CASE("an agent that lies about streams is found out") {
 
 TEST_CASE("no more is sent than the window, and more when credit comes") {
     Opened one;
-    const std::string bytes(k_stream_window + 1000, 'x');
+    const std::string bytes(k_least_window + 1000, 'x');
     std::size_t written = 0;
     std::size_t sent = 0;
     Decoder decoder;
@@ -75,10 +76,53 @@ TEST_CASE("no more is sent than the window, and more when credit comes") {
     };
     for (int i = 0; i < 50; ++i) turn();
     CHECK(written == bytes.size());
-    CHECK(sent == k_stream_window);
+    CHECK(sent == k_least_window);
     one.relay.take(word(StreamWord::credit, one.id, number(1000)));
     turn();
     CHECK(sent == bytes.size());
+}
+
+TEST_CASE("the windows of streams whose sockets keep up grow, all of them together by so much") {
+    TcpRelay relay(FrameType::request);
+    constexpr std::size_t k_streams = 60; // more than may all have the largest window
+    static_assert(k_streams * (k_largest_window - k_least_window) > k_max_growth);
+    std::map<std::uint32_t, std::size_t> open_to; // how much may still be sent of each
+    std::vector<std::pair<std::uint32_t, Fd>> readers;
+    for (std::size_t i = 0; i < k_streams; ++i) {
+        int ends[2];
+        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+        const std::uint32_t id = relay.open(Fd(ends[1]), 80);
+        open_to[id] = k_least_window;
+        readers.emplace_back(id, Fd(ends[0]));
+    }
+    relay.consume(relay.outgoing().size());
+    std::string room(64 << 10, '\0');
+    const auto pass_on = [&](std::uint32_t id, int reader) {
+        relay.take(word(StreamWord::data, id, room));
+        open_to[id] -= room.size();
+        for (std::size_t left = room.size(); left > 0;) left -= read_some(reader, {room.data(), left});
+        Decoder decoder;
+        decoder.feed(relay.outgoing());
+        while (const auto frame = decoder.next_view()) {
+            Reader credit(frame->payload);
+            REQUIRE(credit.u8() == static_cast<std::uint8_t>(StreamWord::credit));
+            REQUIRE(credit.u32() == id);
+            open_to[id] += credit.u32();
+        }
+        relay.consume(relay.outgoing().size());
+    };
+    for (int turn = 0; turn < 2; ++turn) {
+        for (const auto& [id, reader] : readers) pass_on(id, reader.get());
+    }
+    CHECK(open_to[readers.front().first] > k_largest_window - k_largest_window / 4);
+    CHECK(open_to[readers.back().first] <= k_least_window);
+    std::size_t all = 0;
+    for (const auto& [id, bytes] : open_to) all += bytes;
+    CHECK(all <= k_streams * k_least_window + k_max_growth);
+    // A stream that ends gives its window back.
+    relay.take(word(StreamWord::reset, readers.front().first, number(0)));
+    pass_on(readers.back().first, readers.back().second.get());
+    CHECK(open_to[readers.back().first] > k_largest_window - k_largest_window / 4);
 }
 
 TEST_CASE("a refusal ends the stream, with its reason once") {
