@@ -109,6 +109,19 @@ def test_parts_by_bytes_and_by_lines(shared, place):
         shared.fails(2, "fs", "read", *bad, f"{place}/f")
 
 
+def test_the_last_lines(shared, place):
+    shared.run("fs", "write", f"{place}/f", input="".join(f"line {i}\n" for i in range(1, 301)) + "end")
+    tail = shared.run("fs", "read", "--tail", "2", f"{place}/f")
+    assert tail.text == "line 300\nend" and tail.err == b""
+    assert shared.run("fs", "read", "--tail", "9999", f"{place}/f").text.startswith("line 1\n")
+    cut = shared.run("fs", "read", "--tail", "9", "--max-bytes", "15", f"{place}/f")
+    assert cut.text == "line 300\nend" and "the last 12 bytes" in cut.errors
+    page = shared.json("fs", "read", "--tail", "2", f"{place}/f")
+    assert page["lines"] == 2 and page["startByte"] == page["size"] - page["bytes"] and page["nextByte"] is page["nextLine"] is None and not page["truncated"]
+    for bad in (["--tail", "0"], ["--tail", "x"], ["--tail", "1", "--lines", "1"], ["--tail", "1", "--bytes", "1"]):
+        shared.fails(2, "fs", "read", *bad, f"{place}/f")
+
+
 def test_from_page_to_page(shared, place):
     content = "".join("é" * (i % 40) + "\n" for i in range(500)) + "tail"
     shared.run("fs", "write", f"{place}/f", input=content)
@@ -241,6 +254,44 @@ def test_the_workdir_and_what_holds_it_stay(shared, session, place):
     shared.fails(6, "fs", "rm", "-rf", f"{session}:rootlink/workspace")
     shared.run("fs", "rm", f"{session}:rootlink")
     assert path_in(place) in names(shared, f"{session}:")
+
+
+@pytest.mark.parametrize("channel", ["socket", "bridge"])
+def test_an_absolute_link_that_stays_in_the_workspace_is_followed(sb, tmp_path, channel):
+    """As deployments have it: current -> /workspace/releases/1."""
+    session = sb.create("--channel", channel)
+    sb.sh(session, "mkdir -p releases/1; echo one >releases/1/f; ln -s /workspace/releases/1 current; ln -s /workspace/../etc out; ln -s /workspace/current/f file")
+    for path in ("current/f", "file", "/workspace/current/f"):
+        assert sb.run("fs", "read", f"{session}:{path}").text == "one\n"
+    assert names(sb, f"{session}:current") == ["f"]
+    sb.run("fs", "write", "-p", f"{session}:current/made/g", input="x")
+    sb.run("cp", f"{session}:current/", tmp_path / "got")
+    assert sorted(entry.name for entry in (tmp_path / "got").iterdir()) == ["f", "made"]
+    sb.run("cp", tmp_path / "got/f", f"{session}:current/copied")
+    assert sb.sh(session, "ls releases/1; cat releases/1/made/g").text == "copied\nf\nmade\nx"
+    sb.run("fs", "rm", "-r", f"{session}:current/made")
+    for args in (["fs", "read"], ["fs", "ls"]):
+        sb.fails(6, *args, f"{session}:out/passwd")
+    sb.fails(6, "cp", f"{session}:out/passwd", tmp_path / "no")
+    sb.run("fs", "rm", f"{session}:current")
+    assert sb.sh(session, "ls releases").text == "1\n"
+
+
+def test_what_stands_on_the_way_is_a_conflict(shared, session, place, tmp_path):
+    shared.run("fs", "write", f"{place}/file", input="x")
+    for verb in ("read", "ls", "write", "mkdir", "rm"):
+        error = shared.fails_json(4, "fs", verb, f"{place}/file/x", input="")
+        assert error["code"] == "conflict" and "Not a directory" in error["message"], (verb, error)
+    shared.fails(4, "fs", "write", "-p", f"{place}/file/x", input="")
+    shared.fails(4, "fs", "mkdir", "-p", f"{place}/file/x")
+    shared.fails(4, "cp", f"{place}/file/x", tmp_path / "no")
+
+
+def test_a_closed_input_is_no_empty_file(shared, place):
+    shared.run("fs", "write", f"{place}/f", input="old")
+    closed = subprocess.run(["sh", "-c", 'exec "$0" fs write "$1" <&-', runner.binary(), f"{place}/f"], env=shared.environ(), capture_output=True, text=True)
+    assert closed.returncode == 1 and "standard input is closed" in closed.stderr, closed
+    assert shared.run("fs", "read", f"{place}/f").text == "old"
 
 
 # --- sessions --------------------------------------------------------------------------------------------------------
