@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from fault_proxy import Edit
 import runner
 from runner import still_runs, wait_until
 
@@ -373,6 +374,18 @@ def test_sessions_that_do_not_run(sb, engine):
     sb.destroy(session)
     assert sb.fails_json(3, "fs", "ls", f"{session}:")["code"] == "session_gone"
     assert sb.fails_json(3, "fs", "ls", "nosuch:")["code"] == "not_found"
+
+
+def test_cp_is_no_way_out_of_a_container_that_goes_by_itself(through, proxy, engine):
+    """Between its end and the engine's removal, which here never comes."""
+    session = through.create("--set", "lifecycle.autoDestroy=false")
+    engine.call("POST", f"/containers/{engine.session(session)['Id']}/stop?t=0")
+    for verb in (["fs", "read", f"{session}:f"], ["ports", session]):
+        assert "sandbox cp still" in through.fails_json(3, *verb)["hint"]
+    proxy.rule(Edit(lambda body: body.replace(b'"AutoRemove":false', b'"AutoRemove":true ')), method="GET", path="/containers/[^/]+/json")
+    for verb in (["fs", "read", f"{session}:f"], ["ports", session]):
+        error = through.fails_json(3, *verb)
+        assert error["code"] == "session_gone" and "sandbox cp" not in error["hint"] and "sandbox destroy" in error["hint"]
 
 
 @pytest.mark.parametrize("channel", ["socket", "bridge"])
