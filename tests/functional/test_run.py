@@ -388,10 +388,10 @@ def test_with_kill_9_ends_a_command_that_ignores_term(sb, engine, tools):
 
 
 def test_with_leaves_no_process_of_its_own(sb, engine, tools):
-    result = tools / "result"
-    sb.run("with", "--image", sb.base_image, "--result", result, "--", "sh", "-c", f"pgrep -P $PPID -f sandbox >{tools}/beside; true")
-    beside = (tools / "beside").read_text().split()
-    assert len(beside) == 1 and not os.path.exists(f"/proc/{beside[0]}")
+    look = f"until pgrep -P $PPID -x sandbox-guard >{tools}/guard; do sleep 0.05; done"
+    sb.run("with", "--image", sb.base_image, "--", "sh", "-c", look)
+    guard = (tools / "guard").read_text().strip()
+    assert guard.isdigit() and not os.path.exists(f"/proc/{guard}")
 
 
 def test_with_ends_when_its_caller_is_gone(sb, engine, tools):
