@@ -44,16 +44,18 @@ ListedEntry entry_of(int directory, const std::string& name, std::string path, c
 // Entries on their way, in frames of some size.
 class EntrySender {
   public:
-    EntrySender(WorkerConnection& connection, std::uint64_t most) : m_connection(connection), m_most(most) {}
+    EntrySender(WorkerConnection& connection, std::uint64_t most) : m_connection(connection), m_most(most), m_bytes_left(list_bytes(most)) {}
 
     // False when there is no room for it any more: the list ends here.
     bool add(ListedEntry entry) {
-        if (m_count == m_most) {
+        const std::uint64_t bytes = bytes_of(entry);
+        if (m_count == m_most || bytes > m_bytes_left) {
             m_batch.truncated = true;
             return false;
         }
         ++m_count;
-        m_bytes += entry.path.size() + entry.link.size() + entry.problem.size() + sizeof(ListedEntry);
+        m_bytes_left -= bytes;
+        m_bytes += bytes + sizeof(ListedEntry);
         m_batch.entries.push_back(std::move(entry));
         if (m_bytes >= k_batch_bytes) send();
         return true;
@@ -74,7 +76,8 @@ class EntrySender {
     WorkerConnection& m_connection;
     std::uint64_t m_most;
     std::uint64_t m_count = 0;
-    std::size_t m_bytes = 0;
+    std::uint64_t m_bytes_left;
+    std::size_t m_bytes = 0; // in the batch
     EntriesMessage m_batch;
 };
 

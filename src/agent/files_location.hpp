@@ -7,9 +7,7 @@
 
 #include "util/tree_path.hpp"
 
-#include <optional>
 #include <string>
-#include <string_view>
 
 namespace sandbox::agent {
 
@@ -18,8 +16,6 @@ struct Location {
     std::string path;
 };
 
-// `path` relative to `workdir` when its text starts there ("/workspace//x", "./x"); absent for other absolute paths.
-std::optional<std::string> path_in_workdir(std::string_view workdir, std::string_view path);
 // Throws Error when the workdir cannot be opened.
 Location locate(const std::string& workdir, const std::string& path);
 PathBase workdir_base(const std::string& workdir);

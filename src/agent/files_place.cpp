@@ -67,7 +67,7 @@ Place find_place(const Location& location, Links links, bool make_parents) {
         }
         if (links == Links::taken) throw Error(ErrorCode::conflict, quoted(path) + " is a link, and no directory");
         std::string target = target_of(place.directory.get(), place.name);
-        path = target.starts_with('/') ? std::move(target) : parent_of(path) + "/" + target;
+        path = target.starts_with('/') ? location.base.relative(std::move(target)) : parent_of(path) + "/" + target;
     }
     throw Error(ErrorCode::conflict, quoted(location.path) + " is a link that leads to itself");
 }

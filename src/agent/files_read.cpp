@@ -89,6 +89,9 @@ void serve(WorkerConnection& connection, const SessionContext& context, const Re
     if (request.max_file && opened.size > *request.max_file) {
         throw Error(ErrorCode::limit_exceeded, quoted(request.path) + " is larger than " + std::to_string(*request.max_file) + " bytes");
     }
+    if (opened.is_cut && request.page.unit == PageUnit::last_lines) {
+        throw Error(ErrorCode::limit_exceeded, quoted(request.path) + " does not tell its size, and is too long to be looked for its end");
+    }
     PageMessage message;
     message.range = find_page(opened.file.get(), opened.size, request.page, [&] { expect_client(connection); });
     if (opened.is_cut && message.range.end == opened.size) message.range.truncated = true;

@@ -19,7 +19,8 @@ constexpr std::uint64_t k_look_every = 256; // entries
 // rm -rf of what is below a directory, as long as there is a client to do it for. No link is followed.
 class Removal final : public TreeWalk {
   public:
-    explicit Removal(WorkerConnection& connection) : m_connection(connection) {}
+    // `path` is the directory's own, for what is said of failures.
+    Removal(WorkerConnection& connection, const std::string& path) : m_connection(connection), m_path(path) {}
     std::uint64_t removed() const { return m_removed; }
 
   protected:
@@ -27,16 +28,23 @@ class Removal final : public TreeWalk {
         if (format != S_IFDIR) remove(directory, name, 0);
         return format == S_IFDIR;
     }
-    Fd enter(int directory, const std::string& name) override { return open_subdirectory(directory, name, true); }
+    Fd enter(int directory, const std::string& name) override {
+        Fd child = try_subdirectory(directory, name, true);
+        if (!child) throw path_error("cannot open directory", whole_path(name));
+        return child;
+    }
     void leave(int directory, const std::string& name) override { remove(directory, name, AT_REMOVEDIR); }
 
   private:
+    std::string whole_path(const std::string& name) const { return m_path + (m_path.ends_with('/') ? "" : "/") + path_of(name); }
+
     void remove(int directory, const std::string& name, int flags) {
         if (m_removed % k_look_every == 0) expect_client(m_connection);
         if (::unlinkat(directory, name.c_str(), flags) == 0) ++m_removed;
-        else if (errno != ENOENT) throw errno_error("cannot remove " + quoted(path_of(name)));
+        else if (errno != ENOENT) throw path_error("cannot remove", whole_path(name));
     }
     WorkerConnection& m_connection;
+    const std::string& m_path;
     std::uint64_t m_removed = 0;
 };
 
@@ -58,8 +66,10 @@ void refuse_ancestors_of(const std::string& workdir, const struct stat& victim, 
 }
 
 std::uint64_t remove_directory(WorkerConnection& connection, const Place& place, const std::string& path) {
-    Removal removal(connection);
-    removal.run(open_subdirectory(place.directory.get(), place.name, true));
+    Removal removal(connection, path);
+    Fd root = try_subdirectory(place.directory.get(), place.name, true);
+    if (!root) throw path_error("cannot open directory", path);
+    removal.run(std::move(root));
     if (::unlinkat(place.directory.get(), place.name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) throw path_error("cannot remove", path);
     return removal.removed() + 1;
 }

@@ -73,7 +73,7 @@ ReadFileRequest read_fields(Reader& reader, std::string path) {
     ReadFileRequest request;
     request.path = std::move(path);
     const auto unit = reader.u8();
-    if (unit > static_cast<std::uint8_t>(PageUnit::lines)) throw WireError("bad unit");
+    if (unit > static_cast<std::uint8_t>(PageUnit::last_lines)) throw WireError("bad unit");
     request.page.unit = static_cast<PageUnit>(unit);
     request.page.start = reader.u64();
     request.page.count = reader.u64();

@@ -74,8 +74,15 @@ struct ListedEntry {
 struct EntriesMessage {
     std::vector<ListedEntry> entries;
     bool is_last = false;
-    bool truncated = false; // there are more than max_entries
+    bool truncated = false; // there are more than max_entries, or than list_bytes() holds
 };
+// How many bytes of paths, links and problems a list of so many entries may hold: names of a usual length, at least one of any.
+inline constexpr std::uint64_t k_bytes_an_entry = 1 << 10;
+constexpr std::uint64_t list_bytes(std::uint64_t max_entries) {
+    if (max_entries > UINT64_MAX / k_bytes_an_entry) return UINT64_MAX;
+    return max_entries * k_bytes_an_entry < k_max_frame ? k_max_frame : max_entries * k_bytes_an_entry;
+}
+inline std::uint64_t bytes_of(const ListedEntry& entry) { return entry.path.size() + entry.link.size() + entry.problem.size(); }
 std::string encode(const EntriesMessage& message);
 EntriesMessage decode_entries(std::string_view payload);
 

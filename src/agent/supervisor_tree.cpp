@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/supervisor.hpp"
+#include "util/cpu_time.hpp"
 #include "util/time.hpp"
 
 #include <algorithm>
@@ -11,8 +12,6 @@
 
 namespace sandbox::agent {
 namespace {
-
-std::int64_t microseconds(const timeval& time) { return std::int64_t{time.tv_sec} * 1'000'000 + time.tv_usec; }
 
 bool is_passed_on(int signal) { return signal == SIGUSR1 || signal == SIGUSR2; }
 

@@ -111,16 +111,18 @@ class StoppedPath {
             if (found.type == TreeType::symlink && is_meant) m_link = found;
             else if (found.type == TreeType::symlink) follow(found.link);
             else if ((!m_left.empty() || must_be_directory(m_shown)) && found.type != TreeType::directory) {
-                throw Error(ErrorCode::io_error, "cannot open " + quoted(m_shown) + ": Not a directory");
+                throw Error(ErrorCode::conflict, "cannot open " + quoted(m_shown) + ": Not a directory");
             }
         }
     }
 
     void follow(const std::string& link) {
         if (++m_links > k_most_links) throw Error(ErrorCode::failed, "cannot open " + quoted(m_shown) + ": too many links");
-        if (link.starts_with('/')) throw leaves();
-        m_done.pop_back();
-        const auto parts = components(link);
+        const auto inside = path_in_directory(m_manifest.workdir, link);
+        if (!inside) throw leaves();
+        if (link.starts_with('/')) m_done.clear();
+        else m_done.pop_back();
+        const auto parts = components(*inside);
         m_left.insert(m_left.begin(), parts.begin(), parts.end());
     }
 

@@ -2,6 +2,7 @@
 #include "app/deadlines.hpp"
 
 #include "app/sessions.hpp"
+#include "domain/longest_life.hpp"
 
 #include <algorithm>
 
@@ -9,7 +10,7 @@ namespace sandbox::app {
 namespace {
 
 constexpr Milliseconds k_patience{5000};
-constexpr std::int64_t k_longest_life_ms = 365LL * 24 * 3600 * 1000; // as create has it
+constexpr std::int64_t k_longest_life_ms = Milliseconds(domain::k_longest_life).count();
 constexpr std::int64_t k_latest_boot_clock_ms = 1'000'000'000'000'000; // no machine runs for 30,000 years: what says so is made up
 
 } // namespace

@@ -2,13 +2,12 @@
 #include "app/exports.hpp"
 
 #include "app/copy.hpp"
+#include "app/copy_alarm.hpp"
 #include "app/sessions.hpp"
 #include "channel/files.hpp"
 #include "util/text.hpp"
 #include "util/time.hpp"
 
-#include <csignal>
-#include <ctime>
 #include <filesystem>
 #include <set>
 #include <unistd.h>
@@ -17,54 +16,6 @@ namespace sandbox::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-sigset_t term_alone() {
-    sigset_t term;
-    sigemptyset(&term);
-    sigaddset(&term, SIGTERM);
-    return term;
-}
-
-// Makes a copy that takes too long end as a signal would: TERM comes to this process when the time is over.
-class CopyAlarm {
-  public:
-    explicit CopyAlarm(std::optional<Milliseconds> within) {
-        if (!within) return;
-        sigevent event{};
-        event.sigev_notify = SIGEV_SIGNAL;
-        event.sigev_signo = SIGTERM;
-        // The signal is held back outside of a copy, for it must not end this process, whose session is still there; and it is heard by the
-        // copy though the caller may have this process ignore it.
-        const sigset_t term = term_alone();
-        ::pthread_sigmask(SIG_BLOCK, &term, &m_mask);
-        struct sigaction heard {};
-        heard.sa_handler = SIG_DFL;
-        ::sigaction(SIGTERM, &heard, &m_action);
-        if (::timer_create(CLOCK_MONOTONIC, &event, &m_timer.emplace()) != 0) throw errno_error("cannot set a timer");
-        itimerspec when{};
-        when.it_value = {within->count() / 1000, within->count() % 1000 * 1'000'000};
-        ::timer_settime(*m_timer, 0, &when, nullptr);
-        m_until = boot_now_ms() + within->count();
-    }
-    CopyAlarm(const CopyAlarm&) = delete;
-    CopyAlarm& operator=(const CopyAlarm&) = delete;
-    ~CopyAlarm() {
-        if (!m_timer) return;
-        ::timer_delete(*m_timer);
-        const sigset_t term = term_alone();
-        const timespec now{};
-        ::sigtimedwait(&term, nullptr, &now);
-        ::sigaction(SIGTERM, &m_action, nullptr);
-        ::pthread_sigmask(SIG_SETMASK, &m_mask, nullptr);
-    }
-    bool is_over() const { return m_timer && boot_now_ms() >= m_until; }
-
-  private:
-    std::optional<timer_t> m_timer;
-    std::int64_t m_until = 0;
-    struct sigaction m_action {};
-    sigset_t m_mask{};
-};
 
 // The path, or the folder above it that is there; a link counts as there wherever it leads.
 fs::path nearest_existing(const fs::path& path) {
@@ -79,13 +30,16 @@ bool is_directory(const std::string& path) {
     return fs::is_directory(path, ignored);
 }
 
-bool is_directory_inside(const channel::Link& link, const std::string& path) {
+// What is at the path in the session, links followed: whether a directory, or nothing. Anything else where that cannot be told.
+enum class Inside { directory, nothing, other };
+
+Inside look_inside(Context& context, const state::SessionRow& session, const std::string& path) {
     try {
-        const auto found = channel::list_files(link, {.path = path + "/.", .depth = 0, .max_entries = 1});
-        return !found.entries.empty() && found.entries.front().type == InventoryType::directory;
+        channel::list_files(link_to(context, session), {.path = path + "/.", .depth = 0, .max_entries = 1});
+        return Inside::directory;
     } catch (const Error& error) {
         if (error.code() == ErrorCode::interrupted) throw;
-        return false; // the copy says what is wrong with it
+        return error.code() == ErrorCode::not_found ? Inside::nothing : Inside::other; // the copy says what is wrong with it
     }
 }
 
@@ -94,10 +48,23 @@ channel::TransferStats copy_one(Context& context, const state::SessionRow& sessi
     const bool is_folder = !target.has_filename(); // "results/"
     const fs::path folder = is_folder ? target : target.parent_path();
     if (!folder.empty()) fs::create_directories(folder);
-    const bool merges = is_directory(item.target) && is_directory_inside(link_to(context, session), item.path);
+    const bool merges = is_directory(item.target) && look_inside(context, session, item.path) == Inside::directory;
     CopyOptions options;
     options.follow_link = true;
     return copy(context, {session.id, merges ? item.path + "/." : item.path}, {{}, item.target}, options);
+}
+
+// What was not found may be on the host's side, too.
+void tell_what_is_missing(Context& context, const state::SessionRow& session, Exported& done) {
+    try {
+        if (look_inside(context, session, done.item.path) != Inside::nothing) return;
+    } catch (const Error& interrupted) {
+        done.error = interrupted;
+        return;
+    }
+    done.is_absent = done.item.optional;
+    if (done.is_absent) done.error.reset();
+    else if (done.error->hint().empty()) done.error->hint("export.optional names what need not be there");
 }
 
 Exported export_one(Context& context, const state::SessionRow& session, const ExportItem& item) {
@@ -105,11 +72,11 @@ Exported export_one(Context& context, const state::SessionRow& session, const Ex
     try {
         done.stats = copy_one(context, session, item);
     } catch (const Error& error) {
-        done.is_absent = item.optional && error.code() == ErrorCode::not_found;
-        if (!done.is_absent) done.error = error;
+        done.error = error;
     } catch (const fs::filesystem_error& error) {
         done.error = errno_error("cannot make the folder of " + printable(item.target), error.code().value());
     }
+    if (done.error && done.error->code() == ErrorCode::not_found) tell_what_is_missing(context, session, done);
     return done;
 }
 
@@ -157,7 +124,6 @@ std::optional<Error> export_error(const std::vector<Exported>& exports) {
         if (!done.error) continue;
         failures.push_back("cannot export " + printable(done.item.path) + " to " + printable(done.item.target) + ": " + done.error->message());
         if (hint.empty()) hint = done.error->hint();
-        if (hint.empty() && done.error->code() == ErrorCode::not_found) hint = "export.optional names what need not be there";
     }
     if (failures.empty()) return std::nullopt;
     Error error(ErrorCode::export_failed, join(failures, "; "));

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/files.hpp"
 
-#include "app/copy_stopped.hpp"
 #include "app/events.hpp"
 #include "app/exec.hpp"
+#include "app/explained.hpp"
 #include "app/export_scan.hpp"
 #include "app/interrupt.hpp"
-#include "app/sessions.hpp"
 #include "util/error.hpp"
 #include "util/fs.hpp"
 #include "util/text.hpp"
@@ -29,16 +28,7 @@ class OpenSession {
 
     // What `body` makes of the link; a session that does not answer is told for what it is.
     template <typename Body> auto with(Body body) const {
-        try {
-            return body(link_to(m_context, m_target.row));
-        } catch (const Error& error) {
-            if (error.code() != ErrorCode::session_unreachable) throw;
-            if (is_stopped(m_context, m_target.row)) {
-                throw Error(ErrorCode::session_gone, "session " + quoted(m_target.row.name.empty() ? m_target.row.id : m_target.row.name) + " is stopped")
-                    .hint("sandbox cp still takes files out of it");
-            }
-            explain_unreachable(m_context, m_target.row, error);
-        }
+        return explained(m_context, m_target.row, [&] { return body(link_to(m_context, m_target.row)); });
     }
 
     void record(state::EventKind kind, const std::string& path, std::uint64_t bytes) const {

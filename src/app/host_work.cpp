@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/host_work.hpp"
 
+#include "app/host_guard.hpp"
 #include "util/ending_signals.hpp"
 #include "util/error.hpp"
 
@@ -51,12 +52,13 @@ class HostWork {
         if (!m_signals) throw errno_error("cannot watch for signals");
     }
 
-    ExitStatus run() {
+    HostEnd run() {
         while (!has_ended()) {
         }
-        const ExitStatus status = m_child.wait();
-        if (m_signal != 0 && (status.success() || status.signal != 0)) throw interrupted_by(m_signal);
-        return status;
+        HostEnd end{m_child.wait()};
+        ::getrusage(RUSAGE_CHILDREN, &end.usage);
+        if (m_signal != 0 && (end.status.success() || end.status.signal != 0)) throw interrupted_by(m_signal);
+        return end;
     }
 
   private:
@@ -102,6 +104,7 @@ class HostWork {
 
     int m_caller;
     Child m_child;
+    HostGuard m_guard{m_child, k_grace};
     Fd m_signals;
     int m_session;
     int m_signal = 0; // the first that asked for the end
@@ -119,7 +122,7 @@ Fd watch_caller() {
     return file;
 }
 
-ExitStatus run_host_command(const HostCommand& command) {
+HostEnd run_host_command(const HostCommand& command) {
     if (command.caller != nullptr && *command.caller && is_readable(command.caller->get())) throw interrupted_by(SIGHUP);
     return HostWork(command).run();
 }

@@ -27,10 +27,26 @@ std::string told(const std::vector<channel::Listener>& listeners) {
     return join(texts, ", ") + (untold > 0 ? " and " + std::to_string(untold) + " more" : "");
 }
 
-Error nothing_listens(std::uint16_t port, Milliseconds timeout, const std::vector<channel::Listener>& last, const std::string& session) {
-    return Error(ErrorCode::timed_out, "nothing listens on port " + std::to_string(port) + " of the session after " + format_duration(timeout) + "; " +
-                                           (last.empty() ? "no other port listens either" : "listening: " + told(last)))
-        .hint("sandbox ports " + session + " shows who listens; a longer --timeout waits longer");
+// Ports that are waited for, one after the other up to the same time.
+struct PortWait {
+    Context& context;
+    const state::SessionRow& row;
+    std::int64_t until;
+    std::set<std::uint16_t> missing{};
+    std::vector<channel::Listener> last{}; // who listened when the time was over
+};
+
+std::string numbers_of(const std::set<std::uint16_t>& ports) {
+    std::vector<std::string> texts;
+    for (const auto port : ports) texts.push_back(std::to_string(port));
+    return join(texts, ", ");
+}
+
+Error nothing_listens(const PortWait& wait, Milliseconds timeout, std::string_view option) {
+    const std::string which = (wait.missing.size() > 1 ? "ports " : "port ") + numbers_of(wait.missing);
+    return Error(ErrorCode::timed_out, "nothing listens on " + which + " of the session after " + format_duration(timeout) + "; " +
+                                           (wait.last.empty() ? "no other port listens either" : "listening: " + told(wait.last)))
+        .hint("sandbox ports " + (wait.row.name.empty() ? wait.row.id : wait.row.name) + " shows who listens; a longer " + std::string(option) + " waits longer");
 }
 
 std::vector<channel::Listener> of_port(std::vector<channel::Listener> all, std::uint16_t port) {
@@ -38,15 +54,13 @@ std::vector<channel::Listener> of_port(std::vector<channel::Listener> all, std::
     return all;
 }
 
-std::string name_of(const state::SessionRow& row) { return row.name.empty() ? row.id : row.name; }
-
-std::vector<channel::Listener> wait_until(Context& context, const state::SessionRow& row, std::uint16_t port, std::int64_t until, Milliseconds timeout) {
-    std::vector<channel::Listener> last;
-    auto listeners = explained(context, row, [&] {
-        return channel::wait_port(link_to(context, row), port, until, [&last](const auto& seen) { last = seen; });
+std::vector<channel::Listener> wait_for(PortWait& wait, std::uint16_t port) {
+    auto listeners = explained(wait.context, wait.row, [&] {
+        return channel::wait_port(link_to(wait.context, wait.row), port, wait.until, [&wait](const auto& seen) { wait.last = seen; });
     });
-    if (!listeners) throw nothing_listens(port, timeout, last, name_of(row));
-    return of_port(std::move(*listeners), port);
+    if (listeners) return of_port(std::move(*listeners), port);
+    wait.missing.insert(port);
+    return {};
 }
 
 // What the manifest declares, with the host's ports; the engine is asked only where there are any.
@@ -86,8 +100,10 @@ std::vector<PortView> session_ports(Context& context, std::string_view session) 
 std::vector<PortView> wait_for_ports(Context& context, std::string_view session, const std::vector<std::uint16_t>& ports, Milliseconds timeout) {
     const std::int64_t until = boot_now_ms() + timeout.count();
     const ExecTarget target = open_for_exec(context, session);
+    PortWait wait{context, target.row, until};
     std::map<std::uint16_t, PortView> views;
-    for (const std::uint16_t port : ports) views[port] = {port, false, std::nullopt, wait_until(context, target.row, port, until, timeout)};
+    for (const std::uint16_t port : ports) views[port] = {port, false, std::nullopt, wait_for(wait, port)};
+    if (!wait.missing.empty()) throw nothing_listens(wait, timeout, "--timeout");
     for (auto& [port, view] : declared_ports(context, target)) {
         const auto wanted = views.find(port);
         if (wanted == views.end()) continue;
@@ -97,8 +113,11 @@ std::vector<PortView> wait_for_ports(Context& context, std::string_view session,
     return in_order(std::move(views));
 }
 
-std::vector<channel::Listener> wait_for_port(Context& context, const state::SessionRow& row, std::uint16_t port, Milliseconds timeout) {
-    return wait_until(context, row, port, boot_now_ms() + timeout.count(), timeout);
+std::vector<channel::Listener> wait_for_port(Context& context, const state::SessionRow& row, std::uint16_t port, Milliseconds timeout, std::string_view option) {
+    PortWait wait{context, row, boot_now_ms() + timeout.count()};
+    auto listeners = wait_for(wait, port);
+    if (!wait.missing.empty()) throw nothing_listens(wait, timeout, option);
+    return listeners;
 }
 
 } // namespace sandbox::app

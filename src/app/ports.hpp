@@ -24,9 +24,9 @@ struct PortView {
 
 // In the order of ports. Looking: never counts as activity.
 std::vector<PortView> session_ports(Context& context, std::string_view session);
-// Waits until all of `ports` listen inside, and returns these. Throws timed_out with what listens instead.
+// Waits until all of `ports` listen inside, and returns these. Throws timed_out with those that are missing, and what listens instead.
 std::vector<PortView> wait_for_ports(Context& context, std::string_view session, const std::vector<std::uint16_t>& ports, Milliseconds timeout);
-// The same for one port of a session that was found already.
-std::vector<channel::Listener> wait_for_port(Context& context, const state::SessionRow& row, std::uint16_t port, Milliseconds timeout);
+// The same for one port of a session that was found already; `option` is what the hint calls the time.
+std::vector<channel::Listener> wait_for_port(Context& context, const state::SessionRow& row, std::uint16_t port, Milliseconds timeout, std::string_view option);
 
 } // namespace sandbox::app

@@ -12,6 +12,8 @@
 #include "util/text.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <list>
 
 namespace sandbox::app {
@@ -23,7 +25,7 @@ constexpr std::size_t k_files_each = 3; // the browser's, and both ends of the w
 
 class Preview {
   public:
-    Preview(const channel::Link& link, const TcpListener& listener, Gate gate, std::uint16_t port, std::string no_server)
+    Preview(const channel::Link& link, const TcpListener& listener, Gate gate, std::uint16_t port, PreviewExchange::NoServer no_server)
         : m_forward(link), m_listener(listener), m_gate(std::move(gate)), m_port(port), m_no_server(std::move(no_server)) {
         m_forward.on_cut([this](std::uint32_t stream, std::uint16_t, int error) {
             for (auto& exchange : m_exchanges) {
@@ -79,14 +81,15 @@ class Preview {
     const TcpListener& m_listener;
     Gate m_gate;
     std::uint16_t m_port;
-    std::string m_no_server;
+    PreviewExchange::NoServer m_no_server;
     const std::size_t m_most = room_for_connections(k_max_connections, k_files_each);
     std::list<PreviewExchange> m_exchanges;
     std::vector<pollfd> m_set;
 };
 
-std::string nothing_there(std::string_view session, std::uint16_t port) {
+std::string not_reached(std::string_view session, std::uint16_t port, int error) {
     const std::string number = std::to_string(port);
+    if (error != ECONNREFUSED) return "Port " + number + " of the session cannot be reached: " + std::strerror(error) + ".";
     return "Nothing listens on port " + number + " of the session. sandbox wait-port " + printable(session) + " " + number +
            " waits until something does, and sandbox ports " + printable(session) + " shows who listens.";
 }
@@ -95,11 +98,12 @@ std::string nothing_there(std::string_view session, std::uint16_t port) {
 
 void preview(Context& context, std::string_view session, const PreviewOptions& options, const std::function<void(const PreviewReady&)>& on_ready) {
     const ExecTarget target = open_for_exec(context, session);
-    if (options.wait) wait_for_port(context, target.row, options.port, *options.wait);
+    if (options.wait) wait_for_port(context, target.row, options.port, *options.wait, "--wait");
     const TcpListener listener(options.address, options.host_port, "without --listen a free port is taken");
     const Gate gate{random_hex(k_token_size), listener.port()};
     explained(context, target.row, [&] {
-        Preview served(link_to(context, target.row), listener, gate, options.port, nothing_there(session, options.port));
+        Preview served(link_to(context, target.row), listener, gate, options.port,
+                       [&](int error) { return not_reached(session, options.port, error); });
         const SignalWatch signals;
         on_ready({target.row.id, preview_url(listener.address(), gate), listener.address(), listener.port()});
         for (;;) served.turn(signals);

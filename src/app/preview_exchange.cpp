@@ -56,7 +56,7 @@ short events_of(std::span<const pollfd> set, std::size_t slot) { return slot < s
 
 } // namespace
 
-PreviewExchange::PreviewExchange(Fd browser, const Gate& gate, Open open, std::string no_server)
+PreviewExchange::PreviewExchange(Fd browser, const Gate& gate, Open open, NoServer no_server)
     : m_browser(std::move(browser)), m_gate(gate), m_open(std::move(open)), m_no_server(std::move(no_server)),
       m_deadline(boot_now_ms() + k_head_patience_ms) {}
 
@@ -171,7 +171,7 @@ void PreviewExchange::take_answer() {
 }
 
 void PreviewExchange::no_answer() {
-    answer(m_is_cut ? page_answer(502, "Nothing there", m_no_server) : page_answer(502, "No answer", "The server in the session has closed the connection without an answer."));
+    answer(m_refused != 0 ? page_answer(502, "Nothing there", m_no_server(m_refused)) : page_answer(502, "No answer", "The server in the session has closed the connection without an answer."));
 }
 
 // The last word to the browser.
@@ -185,9 +185,9 @@ void PreviewExchange::answer(std::string text) {
 
 // What the server has said before is still on its way here, and its end comes behind it.
 void PreviewExchange::cut(int error) {
-    m_is_cut = error != 0;
+    m_refused = error;
     m_is_reset = error == 0;
-    if (m_is_cut && m_phase == Phase::answer) no_answer();
+    if (m_refused != 0 && m_phase == Phase::answer) no_answer();
 }
 
 // An answer without a length ends with the connection: only a reset tells a part of one from a whole one.

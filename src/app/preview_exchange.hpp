@@ -23,8 +23,9 @@ class PreviewExchange {
   public:
     // Leads the other end of a socket pair to the server, and returns the stream's number.
     using Open = std::function<std::uint32_t(Fd socket)>;
-    // What a person reads where nothing answers.
-    PreviewExchange(Fd browser, const Gate& gate, Open open, std::string no_server);
+    // What a person reads where the server cannot be reached, for this errno.
+    using NoServer = std::function<std::string(int error)>;
+    PreviewExchange(Fd browser, const Gate& gate, Open open, NoServer no_server);
 
     void watch(std::vector<pollfd>& set);
     void serve(std::span<const pollfd> set);
@@ -68,10 +69,10 @@ class PreviewExchange {
     Fd m_server;
     const Gate& m_gate;
     Open m_open;
-    std::string m_no_server;
+    NoServer m_no_server;
     Phase m_phase = Phase::request;
     bool m_is_upgrade = false;
-    bool m_is_cut = false;
+    int m_refused = 0; // errno
     bool m_is_reset = false;
     int m_interim = 0; // heads before the answer's own
     std::optional<std::uint64_t> m_body_left; // of an answer that says its length

@@ -14,6 +14,11 @@ std::string read_secret(const std::string& session_directory) {
     return read_file(session_directory + "/secret", 4096).value_or("");
 }
 
+// Whether cp takes files out of it: one that is removed by the engine is about to be gone.
+bool gives_files(const engine::ContainerInfo& container) {
+    return !container.settings.auto_remove && (container.status == "exited" || container.status == "dead");
+}
+
 // One whose container does not run any more, for whoever wanted to use it.
 Error ended_error(const state::SessionRow& row, const std::string& who, const engine::ContainerInfo* container) {
     const bool has_expired = row.expires_ms > 0 && row.expires_ms <= wall_now_ms();
@@ -26,7 +31,7 @@ Error ended_error(const state::SessionRow& row, const std::string& who, const en
     std::string hint = is_kept && has_expired ? "sandbox extend " + row.id + " 1h and then sandbox start bring it back; "
                        : is_kept              ? "sandbox start " + row.id + " starts it again; "
                                               : "";
-    if (container != nullptr) hint += "sandbox cp still takes files out of it; ";
+    if (container != nullptr && gives_files(*container)) hint += "sandbox cp still takes files out of it; ";
     hint += "sandbox destroy " + row.id + " clears what is left" + (is_kept ? "" : "; then create a new one");
     return Error(ErrorCode::session_gone, text).hint(hint);
 }

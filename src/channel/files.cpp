@@ -72,10 +72,15 @@ FileList list_files(const Link& link, const ListFilesOptions& options) {
     agent::FramedStream connection = open_files(link, request);
     InterruptWatch interrupts;
     FileList list;
+    std::uint64_t bytes_left = agent::list_bytes(options.max_entries);
     return checked([&] {
         for (;;) {
             agent::EntriesMessage message = agent::decode_entries(expect(connection, FrameType::reply, interrupts).payload);
             if (message.entries.size() > options.max_entries - list.entries.size()) throw broken_protocol("too many entries");
+            for (const auto& entry : message.entries) {
+                if (agent::bytes_of(entry) > bytes_left) throw broken_protocol("entries that are too long");
+                bytes_left -= agent::bytes_of(entry);
+            }
             std::ranges::transform(message.entries, std::back_inserter(list.entries), public_entry);
             list.truncated = message.truncated;
             if (message.is_last) return std::move(list);

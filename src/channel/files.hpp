@@ -36,7 +36,7 @@ struct ListFilesOptions {
 };
 struct FileList {
     std::vector<FileEntry> entries; // each directory before what is in it, and the names in it in the order of their bytes
-    bool truncated = false;         // there are more than max_entries
+    bool truncated = false;         // there are more than max_entries, or these are so long that more than 1 KiB of text goes to each
 };
 FileList list_files(const Link& link, const ListFilesOptions& options);
 

@@ -13,7 +13,7 @@ struct Guess {
 };
 
 constexpr std::string_view k_move = "sandbox exec SESSION mv FROM TO, where the image has it";
-constexpr std::string_view k_read_lines = "sandbox fs read --lines START,COUNT SESSION:PATH";
+constexpr std::string_view k_read_tail = "sandbox fs read --tail LINES SESSION:PATH";
 constexpr std::string_view k_empty_file = "sandbox fs write SESSION:PATH </dev/null makes an empty file";
 
 // What docker, kubectl, git and npm call it, and what it is here. A verb of two words is one of a group.
@@ -105,7 +105,7 @@ constexpr std::array k_verbs{
     Guess{"", "cat", "sandbox fs read SESSION:PATH"},
     Guess{"", "read", "sandbox fs read SESSION:PATH"},
     Guess{"", "head", "sandbox fs read --lines 1,10 SESSION:PATH"},
-    Guess{"", "tail", k_read_lines},
+    Guess{"", "tail", k_read_tail},
     Guess{"", "write", "sandbox fs write SESSION:PATH takes what comes on standard input"},
     Guess{"", "mkdir", "sandbox fs mkdir SESSION:PATH"},
     Guess{"", "mv", k_move},
@@ -115,7 +115,7 @@ constexpr std::array k_verbs{
     Guess{"", "fs cat", "sandbox fs read SESSION:PATH"},
     Guess{"", "fs get", "sandbox fs read SESSION:PATH"},
     Guess{"", "fs head", "sandbox fs read --lines 1,10 SESSION:PATH"},
-    Guess{"", "fs tail", k_read_lines},
+    Guess{"", "fs tail", k_read_tail},
     Guess{"", "fs put", "sandbox fs write SESSION:PATH takes what comes on standard input"},
     Guess{"", "fs append", "sandbox fs write --append SESSION:PATH"},
     Guess{"", "fs touch", k_empty_file},
@@ -288,8 +288,8 @@ constexpr std::array k_options{
     Guess{"fs ls", "-a", "names that begin with a dot are listed anyway: leave -a out"},
     Guess{"fs ls", "-1", "--quiet gives the names alone, one a line"},
     Guess{"fs ls", "--max-depth", "--depth N"},
-    Guess{"fs read", "--tail", "sandbox exec SESSION tail FILE, where the image has it; --lines START,COUNT reads on from a line"},
-    Guess{"fs read", "-n", "--lines 1,COUNT"},
+    Guess{"fs read", "-n", "--lines 1,COUNT for the first lines, --tail LINES for the last"},
+    Guess{"fs read", "-f", "sandbox proc logs -f SESSION PROCESS follows a managed process; a file is read on with --lines or --bytes"},
     Guess{"fs read", "-c", "--bytes 0,COUNT"},
     Guess{"fs read", "--offset", "--bytes START,COUNT or --lines START,COUNT"},
     Guess{"fs read", "--limit", "--lines START,COUNT, and --max-bytes SIZE"},
@@ -326,6 +326,10 @@ constexpr std::array k_options{
     Guess{"preview", "--port", "--listen PORT"},
     Guess{"preview", "--host-port", "--listen PORT"},
     Guess{"wait-port", "-t", "--timeout DURATION"},
+    Guess{"wait-port", "--wait", "it waits anyway, no longer than --timeout DURATION"},
+    Guess{"preview", "--timeout", "--wait DURATION waits first until something listens; a preview has no end of its own"},
+    Guess{"forward", "--listen", "the address stands before the ports: sandbox forward SESSION ADDRESS:HOST_PORT:PORT, or '[::1]:80:80' for IPv6"},
+    Guess{"forward", "--wait", "sandbox wait-port SESSION PORT waits until something listens"},
     Guess{"diff", "--stat", "--patch shows what changed in texts, --json types and sizes"},
     Guess{"diff", "--name-only", k_paths_told},
     Guess{"diff", "--name-status", k_paths_told},

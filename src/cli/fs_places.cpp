@@ -39,6 +39,9 @@ std::string name_of_place(const app::Location& place) { return place.session + "
 
 Places::Places(Invocation& call) {
     refuse_long_listing(call);
+    if (call.arguments().empty() && call.has("label")) {
+        throw Error(ErrorCode::usage, "no path was named").hint("-l says which sessions; the path in each of them follows it, . for the workdir");
+    }
     if (call.arguments().empty()) throw Error(ErrorCode::usage, "nothing was named").hint("SESSION:PATH names one; SESSION: alone is the workdir");
     if (call.has("label")) {
         m_places = selected(call);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one table of commands, in the order in which help lists them.
-#include "cli/lifecycle_verbs.hpp"
 #include "cli/verbs.hpp"
-#include "cli/verbs_processes.hpp"
 
 #include <algorithm>
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/lifecycle.hpp"
 #include "cli/lifecycle_output.hpp"
-#include "cli/lifecycle_verbs.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/verbs.hpp"
+#include "domain/longest_life.hpp"
 #include "domain/units.hpp"
 #include "util/text.hpp"
 
@@ -13,8 +14,6 @@
 
 namespace sandbox::cli {
 namespace {
-
-constexpr Milliseconds k_longest_life = std::chrono::hours(24 * 365); // as for create
 
 std::vector<Option> options() {
     return {{"ttl", 0, "DURATION", "how long from now on, instead of the last argument"}, label_option(), all_owners_option()};
@@ -44,7 +43,7 @@ std::optional<std::string> take_duration(const Invocation& call, std::vector<std
 Milliseconds checked(const Invocation& call, const std::string& text) {
     const Milliseconds ttl = domain::parse_duration(text);
     if (ttl.count() <= 0) throw Error(ErrorCode::usage, "0 would end the session at once").hint("sandbox destroy SESSION ends it");
-    if (ttl > k_longest_life) throw Error(ErrorCode::usage, printable(text) + " is longer than 365d");
+    if (ttl > domain::k_longest_life) throw Error(ErrorCode::usage, printable(text) + " is longer than 365d");
     check_ceilings(call, "lifecycle.ttl", text, "extend " + text);
     return ttl;
 }

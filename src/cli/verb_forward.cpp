@@ -22,6 +22,7 @@ int run(Invocation& call) {
     const std::string& session = call.arguments().front();
     std::vector<domain::ForwardSpec> specs;
     for (std::size_t i = 1; i < call.arguments().size(); ++i) specs.push_back(domain::parse_forward(call.arguments()[i]));
+    domain::check_distinct(specs);
     app::ForwardObserver observer;
     observer.on_ready = [&](const state::SessionRow& row, const std::vector<domain::ForwardSpec>& bound) {
         if (call.json()) return print_out(forwards_document(row.id, bound));

@@ -130,11 +130,22 @@ int run_ls(Invocation& call) {
 std::vector<Option> read_options() {
     return {{"bytes", 0, "START[,COUNT]", "only these bytes; the first one is 0", false, false, Completer::nothing},
             {"lines", 0, "START[,COUNT]", "only these lines; the first one is 1", false, false, Completer::nothing},
+            {"tail", 0, "LINES", "only the last so many lines", false, false, Completer::nothing},
             {"max-bytes", 0, "SIZE", "never more than this, cut between lines or characters"}};
 }
 
+// "1-5" is what other tools call a range.
+void refuse_dash(std::string_view option, const std::string& text) {
+    const auto dash = text.find_first_of("-:");
+    const bool is_range = dash != std::string::npos && dash > 0 && text.find_first_not_of("0123456789-:") == std::string::npos;
+    if (!is_range && !text.starts_with('-')) return;
+    throw Error(ErrorCode::usage, "--" + std::string(option) + " " + printable(text) + " is not START or START,COUNT")
+        .hint(is_range ? "a start, and how many from there on: --" + std::string(option) + " " + text.substr(0, dash) + ",COUNT" : "--tail LINES reads from the end");
+}
+
 // "START" or "START,COUNT".
-template <typename Parse> void range_from(const std::string& text, Parse parse, PageWanted& wanted) {
+template <typename Parse> void range_from(std::string_view option, const std::string& text, Parse parse, PageWanted& wanted) {
+    refuse_dash(option, text);
     const auto comma = text.find(',');
     wanted.start = parse(text.substr(0, comma));
     if (comma != std::string::npos) wanted.count = parse(text.substr(comma + 1));
@@ -144,11 +155,18 @@ PageWanted page_from(const Invocation& call) {
     PageWanted wanted;
     const auto bytes = call.value("bytes");
     const auto lines = call.value("lines");
-    if (bytes && lines) throw Error(ErrorCode::usage, "--bytes and --lines do not go together").hint("--lines with --max-bytes is a page of lines with a limit");
-    if (bytes) range_from(*bytes, [](const std::string& text) { return domain::parse_size(text); }, wanted);
+    const auto tail = call.value("tail");
+    if ((bytes ? 1 : 0) + (lines ? 1 : 0) + (tail ? 1 : 0) > 1) {
+        throw Error(ErrorCode::usage, "of --bytes, --lines and --tail only one can be given").hint("--lines or --tail with --max-bytes is a page of lines with a limit");
+    }
+    if (bytes) range_from("bytes", *bytes, [](const std::string& text) { return domain::parse_size(text); }, wanted);
     if (lines) {
         wanted.unit = PageUnit::lines;
-        range_from(*lines, [](const std::string& text) { return number_from(text, "number of a line, or of lines"); }, wanted);
+        range_from("lines", *lines, [](const std::string& text) { return number_from(text, "number of a line, or of lines"); }, wanted);
+    }
+    if (tail) {
+        wanted.unit = PageUnit::last_lines;
+        wanted.count = number_from(*tail, "number of lines");
     }
     if (const auto text = call.value("max-bytes")) {
         wanted.max_bytes = domain::parse_size(*text);
@@ -160,6 +178,10 @@ PageWanted page_from(const Invocation& call) {
 // What the bytes on standard output do not say.
 void say_where_it_goes_on(const PageWanted& wanted, const channel::FilePage& page) {
     const auto next_byte = page.next_byte();
+    if (wanted.unit == PageUnit::last_lines) {
+        if (page.range.truncated) say("these are the last " + counted(page.bytes, "byte") + ": the lines asked for are longer");
+        return;
+    }
     if (!next_byte && page.range.truncated) return say("cut after " + std::to_string(page.bytes) + " bytes: how much more there is, this file does not say");
     if (!next_byte) return;
     const std::string of_all = "byte " + std::to_string(*next_byte) + " of " + std::to_string(page.range.size);
@@ -193,7 +215,7 @@ int run_read(Invocation& call) {
         else read_to_stdout(call, place, wanted);
         return 0;
     } catch (Error& error) {
-        if (error.code() == ErrorCode::limit_exceeded && error.hint().empty()) error.hint("--lines, --bytes and --max-bytes read a part of it");
+        if (error.code() == ErrorCode::limit_exceeded && error.hint().empty()) error.hint("--lines, --tail, --bytes and --max-bytes read a part of it");
         throw;
     }
 }
@@ -228,7 +250,7 @@ const Command k_fs_read{
     .positionals = {{"SESSION:PATH", Completer::session_path}},
     .options = read_options,
     .examples = [] {
-        return std::vector<std::string_view>{"sandbox fs read $S:output/report.md", "sandbox fs read --lines 101,50 $S:build.log",
+        return std::vector<std::string_view>{"sandbox fs read $S:output/report.md", "sandbox fs read --lines 101,50 $S:build.log", "sandbox fs read --tail 20 $S:build.log",
                                              "sandbox fs read --bytes 0,64KiB $S:core", "sandbox fs read --json --lines 1,200 --max-bytes 64KB $S:src/main.c"};
     },
     .details = "What goes on after the part that was read is said on stderr: the next line, and at which byte. Only the part asked\n"

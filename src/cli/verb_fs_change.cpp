@@ -11,6 +11,7 @@
 #include "util/text.hpp"
 
 #include <cstdint>
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace sandbox::cli {
@@ -28,8 +29,16 @@ std::vector<Option> write_options() {
             {"max-file", 0, "SIZE", "refuse a larger file before anything is changed (limits.maxFile)"}};
 }
 
+// A script's `<&-` is no empty file.
+void expect_input() {
+    const int flags = ::fcntl(STDIN_FILENO, F_GETFL);
+    if (flags >= 0 && (flags & O_ACCMODE) != O_WRONLY) return;
+    throw Error(ErrorCode::io_error, "standard input is closed").hint("</dev/null makes an empty file");
+}
+
 int run_write(Invocation& call) {
     const app::Location place = place_in_session(call.arguments().front());
+    expect_input();
     channel::WriteFileOptions options;
     options.append = call.has("append");
     options.mode = mode_from(call);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/lifecycle.hpp"
 #include "cli/lifecycle_output.hpp"
-#include "cli/lifecycle_verbs.hpp"
 #include "cli/options.hpp"
+#include "cli/verbs.hpp"
 
 #include <cstdint>
 

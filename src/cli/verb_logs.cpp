@@ -5,7 +5,7 @@
 #include "cli/output.hpp"
 #include "cli/process_documents.hpp"
 #include "cli/times.hpp"
-#include "cli/verbs_processes.hpp"
+#include "cli/verbs.hpp"
 #include "util/fd.hpp"
 #include "util/text.hpp"
 #include "util/time.hpp"

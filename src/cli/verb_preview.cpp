@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/preview.hpp"
+#include "cli/browser.hpp"
 #include "cli/output.hpp"
 #include "cli/ports_documents.hpp"
 #include "cli/verbs.hpp"
 #include "domain/forward_spec.hpp"
 #include "domain/units.hpp"
-#include "util/environment.hpp"
-#include "util/process.hpp"
-#include "util/text.hpp"
 
 namespace sandbox::cli {
 namespace {
@@ -16,20 +14,6 @@ std::vector<Option> options() {
     return {{"listen", 0, "[ADDRESS:]PORT", "where to listen (127.0.0.1, at a free port)", false, false, Completer::nothing},
             {"wait", 0, "DURATION", "wait first until something listens on the port, no longer than this"},
             {"open", 0, "", "open it in a browser: $BROWSER, else xdg-open"}};
-}
-
-// The browser may be the program that was started: it outlives the preview, so nobody waits for it.
-void open_browser(const std::string& url) {
-    const std::string chosen = environment("BROWSER");
-    try {
-        [[maybe_unused]] static Child* const browser = new Child({.argv = {chosen.empty() ? "xdg-open" : chosen, url},
-                                                                  .in = Stdio::null(),
-                                                                  .out = Stdio::null(),
-                                                                  .err = Stdio::null(),
-                                                                  .group = ProcessGroup::session});
-    } catch (const Error& error) {
-        say("no browser was opened: " + error.message());
-    }
 }
 
 int run(Invocation& call) {

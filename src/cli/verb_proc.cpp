@@ -6,7 +6,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/process_documents.hpp"
-#include "cli/verbs_processes.hpp"
+#include "cli/verbs.hpp"
 #include "domain/names.hpp"
 #include "domain/units.hpp"
 #include "util/text.hpp"

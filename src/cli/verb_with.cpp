@@ -2,12 +2,12 @@
 #include "app/host_work.hpp"
 #include "cli/job.hpp"
 #include "cli/verbs.hpp"
+#include "util/cpu_time.hpp"
 #include "util/error.hpp"
 #include "util/time.hpp"
 
 #include <cstdint>
 #include <filesystem>
-#include <sys/resource.h>
 
 namespace sandbox::cli {
 namespace {
@@ -21,13 +21,9 @@ std::vector<std::string> variables(Invocation& call, const app::DisposableSessio
     return list;
 }
 
-std::int64_t microseconds(const timeval& time) { return std::int64_t{time.tv_sec} * 1'000'000 + time.tv_usec; }
-
 void work(Invocation& call, const Fd& caller, app::DisposableSession& session, JobDocument& outcome) {
     const std::int64_t started_ms = boot_now_ms();
-    const ExitStatus status = app::run_host_command({call.arguments(), variables(call, session), session.ended_fd(), &caller});
-    rusage usage{};
-    ::getrusage(RUSAGE_CHILDREN, &usage);
+    const auto [status, usage] = app::run_host_command({call.arguments(), variables(call, session), session.ended_fd(), &caller});
     channel::ExecResult& ended = outcome.ended.emplace();
     ended.outcome = status.signal > 0 ? channel::Outcome::signaled : channel::Outcome::exited;
     ended.exit_status = status.code;

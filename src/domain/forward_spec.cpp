@@ -11,6 +11,7 @@ namespace sandbox::domain {
 namespace {
 
 constexpr std::string_view k_forms = "PORT, HOST_PORT:PORT, :PORT for a free one here, or ADDRESS:HOST_PORT:PORT with [..] around an IPv6 address";
+constexpr std::string_view k_listen_forms = "PORT, or ADDRESS:PORT with [..] around an IPv6 address";
 
 Error no_forward(std::string_view text) { return Error(ErrorCode::usage, quoted(text) + " does not say what to forward").hint(std::string(k_forms)); }
 
@@ -36,15 +37,17 @@ bool looks_like_ipv6(std::string_view text) {
 }
 
 // Takes "ADDRESS:" off the front.
-std::string take_address(std::string_view& text, std::string_view whole) {
+std::string take_address(std::string_view& text, std::string_view whole, std::string_view forms) {
     const bool bracketed = text.starts_with('[');
+    const bool is_bare_ipv6 = !bracketed && text.find("::") != std::string_view::npos && looks_like_ipv6(text);
     const auto end = bracketed ? text.find("]:") : text.find(':');
-    if (end == std::string_view::npos) throw no_forward(whole);
+    if (end == std::string_view::npos) throw Error(ErrorCode::usage, quoted(whole) + " is no place to listen").hint(std::string(forms));
     std::string address(text.substr(bracketed ? 1 : 0, end - (bracketed ? 1 : 0)));
     text.remove_prefix(end + (bracketed ? 2 : 1));
     if (address == "localhost") return "127.0.0.1";
     if (bracketed ? looks_like_ipv6(address) : looks_like_ipv4(address)) return address;
-    throw Error(ErrorCode::usage, quoted(address) + " is not an IP address of this machine").hint(std::string(k_forms));
+    if (is_bare_ipv6) throw Error(ErrorCode::usage, quoted(whole) + " holds an IPv6 address without brackets").hint(std::string(forms));
+    throw Error(ErrorCode::usage, quoted(address) + " is not an IP address of this machine").hint(std::string(forms));
 }
 
 } // namespace
@@ -58,7 +61,7 @@ std::uint16_t parse_port(std::string_view text) {
 ForwardSpec parse_forward(std::string_view text) {
     const std::string_view whole = text;
     ForwardSpec spec;
-    if (text.starts_with('[') || std::ranges::count(text, ':') > 1) spec.address = take_address(text, whole);
+    if (text.starts_with('[') || std::ranges::count(text, ':') > 1) spec.address = take_address(text, whole, k_forms);
     if (text.starts_with('[') || std::ranges::count(text, ':') > 1) throw no_forward(whole);
     const auto colon = text.find(':');
     if (colon == std::string_view::npos) {
@@ -67,14 +70,27 @@ ForwardSpec parse_forward(std::string_view text) {
         return spec;
     }
     spec.host_port = parse_host_port(text.substr(0, colon));
+    if (colon + 1 == text.size()) {
+        const std::string here(whole.substr(0, whole.size() - 1));
+        throw Error(ErrorCode::usage, quoted(whole) + " does not say which port of the session").hint("PORT for the same port here and there, or " + printable(here) + ":PORT");
+    }
     spec.port = parse_port(text.substr(colon + 1));
     return spec;
+}
+
+void check_distinct(const std::vector<ForwardSpec>& specs) {
+    for (auto one = specs.begin(); one != specs.end(); ++one) {
+        const auto is_same = [one](const ForwardSpec& other) { return other.address == one->address && other.host_port == one->host_port; };
+        if (one->host_port == 0 || std::find_if(specs.begin(), one, is_same) == one) continue;
+        throw Error(ErrorCode::usage, "two forwards want " + address_and_port(one->address, one->host_port))
+            .hint("another port here for one of them, or a free one: :" + std::to_string(one->port));
+    }
 }
 
 ForwardSpec parse_listen(std::string_view text) {
     const std::string_view whole = text;
     ForwardSpec spec;
-    if (text.starts_with('[') || text.find(':') != std::string_view::npos) spec.address = take_address(text, whole);
+    if (text.starts_with('[') || text.find(':') != std::string_view::npos) spec.address = take_address(text, whole, k_listen_forms);
     spec.host_port = parse_host_port(text);
     return spec;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sandbox::domain {
 
@@ -21,6 +22,8 @@ std::uint16_t parse_port(std::string_view text);
 // "5173" (the same port here), "8080:80", ":80" and "0:80" (a free one), "127.0.0.2:8080:80", "[::1]:8080:80". Addresses are numbers, or
 // "localhost". Throws usage.
 ForwardSpec parse_forward(std::string_view text);
+// Throws usage when two of them want the same port here.
+void check_distinct(const std::vector<ForwardSpec>& specs);
 // "ADDRESS:PORT" or "PORT": where to listen, for a single port of the session. Throws usage.
 ForwardSpec parse_listen(std::string_view text);
 // "127.0.0.1:80", "[::1]:80".

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What holds between keys, checked once everything is known.
+#include "domain/longest_life.hpp"
 #include "domain/manifest_decode.hpp"
 #include "domain/manifest_paths.hpp"
 #include "domain/names.hpp"
@@ -15,8 +16,6 @@
 
 namespace sandbox::domain {
 namespace {
-
-constexpr auto k_longest_life = std::chrono::hours(24 * 365);
 
 // An Error at the first of `paths` that was given, or at no place when all are defaults.
 Error error_at(const YamlNode& root, std::initializer_list<std::string_view> paths, const std::string& message) {

@@ -133,9 +133,50 @@ class LinePage {
     PageRange m_page;
 };
 
+// Past what is left at `at` of a character that begins before it.
+std::uint64_t next_character(int fd, std::uint64_t at) {
+    char bytes[k_longest_character - 1];
+    const std::string_view found(bytes, read_at(fd, at, bytes));
+    const auto first = std::ranges::find_if(found, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+    return at + static_cast<std::uint64_t>(first - found.begin());
+}
+
+// From the end on, so that only what is wanted is read. The newline at the very end begins no line.
+PageRange last_lines(int fd, std::uint64_t size, const PageWanted& wanted, const std::function<void()>& check) {
+    PageRange page{.size = size, .begin = size, .end = size};
+    if (wanted.count == 0 || size == 0) return page;
+    const std::uint64_t lowest = size - std::min(size, wanted.max_bytes);
+    const std::uint64_t last_looked_at = lowest > 0 ? lowest - 1 : 0;
+    const std::unique_ptr<char[]> block(new char[k_block]);
+    for (std::uint64_t at = size - 1; at > last_looked_at;) {
+        check();
+        const std::uint64_t from = at - std::min<std::uint64_t>(k_block, at - last_looked_at);
+        if (past_hole(fd, from, at) < at) {
+            std::string_view bytes(block.get(), read_at(fd, from, {block.get(), static_cast<std::size_t>(at - from)}));
+            for (auto newline = bytes.rfind('\n'); newline != std::string_view::npos; newline = bytes.rfind('\n')) {
+                page.begin = from + newline + 1;
+                if (++page.lines == wanted.count) return page;
+                bytes = bytes.substr(0, newline);
+            }
+        }
+        at = from;
+    }
+    if (lowest == 0) {
+        page.begin = 0;
+        ++page.lines;
+        return page;
+    }
+    page.truncated = true;
+    page.line_cut = page.lines == 0;
+    if (page.line_cut) page.lines = 1;
+    if (page.line_cut) page.begin = next_character(fd, lowest);
+    return page;
+}
+
 } // namespace
 
 PageRange find_page(int fd, std::uint64_t size, const PageWanted& wanted, const std::function<void()>& check) {
+    if (wanted.unit == PageUnit::last_lines) return last_lines(fd, size, wanted, check);
     if (wanted.unit == PageUnit::lines) return LinePage(fd, size, wanted, check).find();
     PageRange page;
     page.size = size;

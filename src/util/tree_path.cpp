@@ -5,6 +5,7 @@
 #include "util/text.hpp"
 
 #include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
@@ -16,42 +17,87 @@ namespace sandbox {
 namespace {
 
 constexpr int k_path_directory = O_PATH | O_DIRECTORY | O_CLOEXEC;
+constexpr int k_max_links = 40; // as the kernel's own
 
-Fd leaves_base() {
-    errno = EXDEV;
-    return {};
-}
-
-bool is_link(int directory, const std::string& name) {
-    struct stat info {};
-    return ::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(info.st_mode);
-}
-
-// Without openat2 a link in the path is refused even where it would stay inside: where it leads can only be known by
-// resolving it, and by then it may lead elsewhere.
-Fd walk_beneath(int root, std::string_view path, int flags) {
-    if (path.starts_with('/')) return leaves_base();
-    std::vector<Fd> walked;
-    walked.emplace_back(::openat(root, ".", k_path_directory));
-    while (walked.back()) {
-        const auto slash = path.find('/');
-        const std::string name(path.substr(0, slash));
-        path.remove_prefix(slash == std::string_view::npos ? path.size() : slash + 1);
-        const int directory = walked.back().get();
-        if (name == ".." && walked.size() == 1) return leaves_base();
-        if (name == "..") walked.pop_back();
-        const bool is_step = name.empty() || name == "." || name == "..";
-        if (path.empty() && is_step) return Fd(::openat(walked.back().get(), ".", flags | O_CLOEXEC));
-        if (is_step) continue;
-        const bool must_follow = !path.empty() || (flags & O_NOFOLLOW) == 0;
-        if (must_follow && is_link(directory, name)) return leaves_base();
-        if (path.empty()) return Fd(::openat(directory, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
-        walked.emplace_back(::openat(directory, name.c_str(), k_path_directory | O_NOFOLLOW));
+// Cuts the next component off, past slashes and "." steps. Empty at the end.
+std::string_view next_component(std::string_view& path) {
+    for (;;) {
+        const auto start = path.find_first_not_of('/');
+        if (start == std::string_view::npos) return path = {};
+        path.remove_prefix(start);
+        const std::string_view component = path.substr(0, path.find('/'));
+        path.remove_prefix(component.size());
+        if (component != ".") return component;
     }
-    return {};
 }
 
-Fd open_beneath(int root, const std::string& path, int flags) {
+// Resolves a path as the kernel would, but for absolute links, which lead to where they say inside of the root, or out of it. Each component is
+// opened in the directory before it, and ".." goes back to one that was opened: whatever is renamed meanwhile, nothing else is reached.
+class ConfinedWalk {
+  public:
+    ConfinedWalk(int root, const std::string& name) : m_root(root), m_name(name) {}
+
+    Fd open(const std::string& path, int flags) {
+        bool is_inside = go_on_with(path);
+        while (is_inside) {
+            const std::string name(next_component(m_left));
+            if (name.empty()) return Fd(::openat(top(), ".", flags | O_CLOEXEC));
+            if (name == "..") {
+                is_inside = !m_walked.empty();
+                if (is_inside) m_walked.pop_back();
+                continue;
+            }
+            const bool is_last = m_left.empty();
+            const auto link = is_last && (flags & O_NOFOLLOW) != 0 ? std::string() : link_at(name);
+            if (!link.empty()) {
+                if (++m_links > k_max_links) return failed(ELOOP);
+                is_inside = go_on_with(link + std::string(m_left));
+                continue;
+            }
+            // Where it has become a link by now, this fails.
+            if (is_last) return Fd(::openat(top(), name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
+            Fd next(::openat(top(), name.c_str(), k_path_directory | O_NOFOLLOW));
+            if (!next) return {};
+            m_walked.push_back(std::move(next));
+        }
+        return failed(EXDEV);
+    }
+
+  private:
+    static Fd failed(int error) {
+        errno = error;
+        return {};
+    }
+
+    int top() const { return m_walked.empty() ? m_root : m_walked.back().get(); }
+
+    // Empty where it is none, or none that can be read.
+    std::string link_at(const std::string& name) const {
+        std::string target(k_tree_max_link + 1, '\0');
+        const ssize_t length = ::readlinkat(top(), name.c_str(), target.data(), target.size());
+        target.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+        return target;
+    }
+
+    // From here, or from the root. False where it leads out.
+    bool go_on_with(const std::string& path) {
+        const auto inside = path_in_directory(m_name, path);
+        if (!inside) return false;
+        if (path.starts_with('/')) m_walked.clear();
+        m_path = *inside;
+        m_left = m_path;
+        return true;
+    }
+
+    int m_root;
+    const std::string& m_name;
+    std::vector<Fd> m_walked;
+    std::string m_path;
+    std::string_view m_left; // of it
+    int m_links = 0;
+};
+
+Fd open_beneath(int root, const std::string& name, const std::string& path, int flags) {
     open_how how{};
     how.flags = static_cast<std::uint64_t>(flags) | O_CLOEXEC;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
@@ -59,12 +105,12 @@ Fd open_beneath(int root, const std::string& path, int flags) {
     for (int attempt = 0; attempt < 100; ++attempt) {
         const auto fd = static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how));
         if (fd >= 0 || (errno != EAGAIN && errno != EINTR)) {
-            // EPERM is what older seccomp profiles say instead of ENOSYS.
-            if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == ENAMETOOLONG)) break;
+            // EPERM is what older seccomp profiles say instead of ENOSYS; and EXDEV is also said of an absolute link that leads to a place inside.
+            if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == ENAMETOOLONG || errno == EXDEV)) break;
             return Fd(fd);
         }
     }
-    return walk_beneath(root, path, flags);
+    return ConfinedWalk(root, name).open(path, flags);
 }
 
 std::string_view without_end_slashes(std::string_view path) {
@@ -113,11 +159,27 @@ void check_replaceable(unsigned format, TreeType root, std::string_view path) {
 Fd PathBase::open(const std::string& path, int flags) const {
     const std::string& named = path.empty() ? std::string(".") : path;
     if (!m_root) return Fd(::open(named.c_str(), flags | O_CLOEXEC));
-    return open_beneath(m_root.get(), named, flags);
+    return open_beneath(m_root.get(), m_name, named, flags);
+}
+
+std::string PathBase::relative(std::string path) const {
+    if (!m_root) return path;
+    auto inside = path_in_directory(m_name, path);
+    return inside ? std::move(*inside) : std::move(path);
+}
+
+std::optional<std::string> path_in_directory(std::string_view directory, std::string_view path) {
+    if (!path.starts_with('/')) return std::string(path.empty() ? "." : path);
+    for (auto wanted = next_component(directory); !wanted.empty(); wanted = next_component(directory)) {
+        if (next_component(path) != wanted) return std::nullopt;
+    }
+    const auto start = path.find_first_not_of('/');
+    return start == std::string_view::npos ? "." : std::string(path.substr(start));
 }
 
 Error path_error(std::string_view what, std::string_view path) {
     if (errno == EXDEV) return {ErrorCode::denied, quoted(path) + " leads out of the workdir"};
+    if (errno == ENOTDIR) return {ErrorCode::conflict, std::string(what) + " " + quoted(path) + ": " + std::strerror(ENOTDIR)};
     return errno_error(std::string(what) + " " + quoted(path));
 }
 

@@ -10,6 +10,7 @@
 #include "util/fd.hpp"
 #include "util/tree_record.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,20 +19,27 @@ namespace sandbox {
 class PathBase {
   public:
     // As any program of this process resolves paths.
-    static PathBase anywhere() { return PathBase(Fd()); }
-    // Relative paths only, and neither ".." nor a link leads out of the directory (openat2 with RESOLVE_BENEATH; where the
-    // kernel has none, a walk that follows no link at all).
-    static PathBase beneath(Fd directory) { return PathBase(std::move(directory)); }
+    static PathBase anywhere() { return PathBase(Fd(), {}); }
+    // Neither ".." nor a link leads out of the directory. An absolute path, a link's target too, is one in it where its text begins with `name`,
+    // the directory's own path (openat2 with RESOLVE_BENEATH; where that is not enough, a walk of our own from component to component).
+    static PathBase beneath(Fd directory, std::string name) { return PathBase(std::move(directory), std::move(name)); }
 
-    // open(2). Empty on failure, errno says why: EXDEV when the path leaves the base.
+    // open(2), of what is there. Empty on failure, errno says why: EXDEV when the path leaves the base.
     Fd open(const std::string& path, int flags) const;
+    // The path from the base on, where the base is a directory and the path an absolute one in it; else the path as it is.
+    std::string relative(std::string path) const;
 
   private:
-    explicit PathBase(Fd root) : m_root(std::move(root)) {}
+    PathBase(Fd root, std::string name) : m_root(std::move(root)), m_name(std::move(name)) {}
     Fd m_root;
+    std::string m_name;
 };
 
-// errno as an Error about a path: EXDEV is denied.
+// `path` relative to `directory` when its text starts there ("/workspace//x", "/workspace/../x"), and "." for the directory itself; a relative
+// path as it is; absent for other absolute paths.
+std::optional<std::string> path_in_directory(std::string_view directory, std::string_view path);
+
+// errno as an Error about a path: EXDEV is denied, and conflict what stands on the way (ENOTDIR).
 Error path_error(std::string_view what, std::string_view path);
 
 // Throws conflict unless `mode` is a regular file's, a link's or a directory's: a copy never replaces a device (as root that would

@@ -112,11 +112,18 @@ void list_directory_while(int directory, const std::function<bool(const std::str
 }
 
 Fd open_subdirectory(int directory, const std::string& name, bool force) {
-    Fd child(::openat(directory, name.c_str(), k_directory_flags));
-    if (!child && errno == EACCES && force && ::fchmodat(directory, name.c_str(), S_IRWXU, 0) == 0) {
-        child.reset(::openat(directory, name.c_str(), k_directory_flags));
-    }
+    Fd child = try_subdirectory(directory, name, force);
     if (!child) throw failure("cannot open directory", name);
+    return child;
+}
+
+Fd try_subdirectory(int directory, const std::string& name, bool force) {
+    Fd child(::openat(directory, name.c_str(), k_directory_flags));
+    if (!child && errno == EACCES && force) {
+        if (::fchmodat(directory, name.c_str(), S_IRWXU, 0) == 0) child.reset(::openat(directory, name.c_str(), k_directory_flags));
+        else errno = EACCES; // it is another user's
+    }
+    if (!child) return {};
     // Readable but not writable or searchable: what is in it could not be moved or removed.
     if (force && ::faccessat(child.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) ::fchmod(child.get(), S_IRWXU);
     return child;

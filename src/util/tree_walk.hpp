@@ -72,6 +72,8 @@ void list_directory_while(int directory, const std::function<bool(const std::str
 // Opens `name` in `directory` for listing; a link or another thing in its place is an error. With `force` a directory of
 // one's own without permission is given it first.
 Fd open_subdirectory(int directory, const std::string& name, bool force = false);
+// The same. Empty on failure, errno says why.
+Fd try_subdirectory(int directory, const std::string& name, bool force = false);
 // rm -rf of all that is in a directory opened for listing, and of nothing else, wherever it is moved meanwhile. Throws Error when
 // something is left.
 void remove_contents(int directory);

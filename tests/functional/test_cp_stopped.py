@@ -14,7 +14,7 @@ from test_cp import snapshot
 KEEP = ("--set", "lifecycle.autoDestroy=false")
 FILL = r"""
 mkdir -p tree/sub tree/empty; echo one >tree/one; echo two >tree/sub/two; ln -s one tree/link; ln tree/one tree/hard; chmod 751 tree/one; chmod 4755 tree/sub/two
-ln -s /etc out; ln -s ../../etc up; ln -s tree inside; ln -s loop loop; mkfifo tree/pipe; echo secret >/etc/secret; head -c 3000000 /dev/zero >big
+ln -s /etc out; ln -s ../../etc up; ln -s tree inside; ln -s loop loop; ln -s /workspace/tree absolute; ln -s /workspace/../etc round; mkfifo tree/pipe; echo secret >/etc/secret; head -c 3000000 /dev/zero >big
 mkdir "$(printf 'odd\n name')"; echo odd >"$(printf 'odd\n name')/f"; touch -d 2001-02-03T04:05:06Z tree/sub/two; chmod 750 tree/sub
 """
 
@@ -72,19 +72,21 @@ def test_dockers_rules_hold(sb, stopped, tmp_path):
     assert (tmp_path / "all/big").stat().st_size == 3_000_000
     sb.fails(3, "cp", f"{stopped}:nosuch", tmp_path / "no")
     sb.fails(3, "cp", f"{stopped}:tree/nosuch/x", tmp_path / "no")
-    assert "Not a directory" in sb.fails(1, "cp", f"{stopped}:tree/one/", tmp_path / "no").errors
+    assert "Not a directory" in sb.fails(4, "cp", f"{stopped}:tree/one/", tmp_path / "no").errors
     assert not (tmp_path / "no").exists()
     assert sb.json("cp", f"{stopped}:tree", tmp_path / "counted") == {"files": 4, "bytes": 8, "skipped": 1}
 
 
 def test_links_lead_no_further_than_in_a_running_one(sb, stopped, tmp_path):
     sb.run("cp", f"{stopped}:inside/one", tmp_path / "one")
+    sb.run("cp", f"{stopped}:absolute/../absolute/one", tmp_path / "absolute")
+    assert (tmp_path / "absolute").read_text() == "one\n"
     sb.run("cp", f"{stopped}:inside/", tmp_path / "through")
     sb.run("cp", "-L", f"{stopped}:tree/link", tmp_path / "followed")
     sb.run("cp", f"{stopped}:out", tmp_path / "out")
     assert (tmp_path / "one").read_text() == (tmp_path / "followed").read_text() == "one\n" and not (tmp_path / "followed").is_symlink()
     assert (tmp_path / "through/one").exists() and os.readlink(tmp_path / "out") == "/etc"
-    for source in ("out/secret", "up/secret", "../etc/secret", "out/", "tree/../../etc/secret"):
+    for source in ("out/secret", "up/secret", "round/secret", "../etc/secret", "out/", "tree/../../etc/secret"):
         assert "out of the workspace" in sb.fails(6, "cp", f"{stopped}:{source}", tmp_path / "no").errors
     sb.fails(6, "cp", "-L", f"{stopped}:out", tmp_path / "no")
     sb.fails(1, "cp", f"{stopped}:loop/x", tmp_path / "no")

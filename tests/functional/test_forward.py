@@ -15,20 +15,7 @@ import threading
 import pytest
 
 from runner import still_runs, wait_until
-from served import build_server, forwarding, start_server, started
-
-
-@pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    return build_server(tmp_path_factory.mktemp("server"))
-
-
-@pytest.fixture(scope="module")
-def served(shared, session, program):
-    """The session with the server at an IPv4 and an IPv6 address (docker gives its containers no ::1), at ports of their own."""
-    start_server(shared, session, program, "127.0.0.1", 8000)
-    start_server(shared, session, program, "::", 8001)
-    return session
+from served import forwarding, program, served, start_server, started
 
 
 def connect(port, address="127.0.0.1"):

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from fault_proxy import Edit
 import runner
 from runner import still_runs, wait_until
 
@@ -106,6 +107,19 @@ def test_parts_by_bytes_and_by_lines(shared, place):
     cut = shared.run("fs", "read", "--max-bytes", "10", f"{place}/f")
     assert cut.text == "line 1\nlin" and "byte 10 of" in cut.errors
     for bad in (["--lines", "0"], ["--lines", "-3"], ["--lines", "1,0"], ["--lines", "x"], ["--bytes", "5,x"], ["--max-bytes", "0"], ["--bytes", "0", "--lines", "1"]):
+        shared.fails(2, "fs", "read", *bad, f"{place}/f")
+
+
+def test_the_last_lines(shared, place):
+    shared.run("fs", "write", f"{place}/f", input="".join(f"line {i}\n" for i in range(1, 301)) + "end")
+    tail = shared.run("fs", "read", "--tail", "2", f"{place}/f")
+    assert tail.text == "line 300\nend" and tail.err == b""
+    assert shared.run("fs", "read", "--tail", "9999", f"{place}/f").text.startswith("line 1\n")
+    cut = shared.run("fs", "read", "--tail", "9", "--max-bytes", "15", f"{place}/f")
+    assert cut.text == "line 300\nend" and "the last 12 bytes" in cut.errors
+    page = shared.json("fs", "read", "--tail", "2", f"{place}/f")
+    assert page["lines"] == 2 and page["startByte"] == page["size"] - page["bytes"] and page["nextByte"] is page["nextLine"] is None and not page["truncated"]
+    for bad in (["--tail", "0"], ["--tail", "x"], ["--tail", "1", "--lines", "1"], ["--tail", "1", "--bytes", "1"]):
         shared.fails(2, "fs", "read", *bad, f"{place}/f")
 
 
@@ -243,6 +257,44 @@ def test_the_workdir_and_what_holds_it_stay(shared, session, place):
     assert path_in(place) in names(shared, f"{session}:")
 
 
+@pytest.mark.parametrize("channel", ["socket", "bridge"])
+def test_an_absolute_link_that_stays_in_the_workspace_is_followed(sb, tmp_path, channel):
+    """As deployments have it: current -> /workspace/releases/1."""
+    session = sb.create("--channel", channel)
+    sb.sh(session, "mkdir -p releases/1; echo one >releases/1/f; ln -s /workspace/releases/1 current; ln -s /workspace/../etc out; ln -s /workspace/current/f file")
+    for path in ("current/f", "file", "/workspace/current/f"):
+        assert sb.run("fs", "read", f"{session}:{path}").text == "one\n"
+    assert names(sb, f"{session}:current") == ["f"]
+    sb.run("fs", "write", "-p", f"{session}:current/made/g", input="x")
+    sb.run("cp", f"{session}:current/", tmp_path / "got")
+    assert sorted(entry.name for entry in (tmp_path / "got").iterdir()) == ["f", "made"]
+    sb.run("cp", tmp_path / "got/f", f"{session}:current/copied")
+    assert sb.sh(session, "ls releases/1; cat releases/1/made/g").text == "copied\nf\nmade\nx"
+    sb.run("fs", "rm", "-r", f"{session}:current/made")
+    for args in (["fs", "read"], ["fs", "ls"]):
+        sb.fails(6, *args, f"{session}:out/passwd")
+    sb.fails(6, "cp", f"{session}:out/passwd", tmp_path / "no")
+    sb.run("fs", "rm", f"{session}:current")
+    assert sb.sh(session, "ls releases").text == "1\n"
+
+
+def test_what_stands_on_the_way_is_a_conflict(shared, session, place, tmp_path):
+    shared.run("fs", "write", f"{place}/file", input="x")
+    for verb in ("read", "ls", "write", "mkdir", "rm"):
+        error = shared.fails_json(4, "fs", verb, f"{place}/file/x", input="")
+        assert error["code"] == "conflict" and "Not a directory" in error["message"], (verb, error)
+    shared.fails(4, "fs", "write", "-p", f"{place}/file/x", input="")
+    shared.fails(4, "fs", "mkdir", "-p", f"{place}/file/x")
+    shared.fails(4, "cp", f"{place}/file/x", tmp_path / "no")
+
+
+def test_a_closed_input_is_no_empty_file(shared, place):
+    shared.run("fs", "write", f"{place}/f", input="old")
+    closed = subprocess.run(["sh", "-c", 'exec "$0" fs write "$1" <&-', runner.binary(), f"{place}/f"], env=shared.environ(), capture_output=True, text=True)
+    assert closed.returncode == 1 and "standard input is closed" in closed.stderr, closed
+    assert shared.run("fs", "read", f"{place}/f").text == "old"
+
+
 # --- sessions --------------------------------------------------------------------------------------------------------
 
 def test_every_session_with_a_label(sb):
@@ -322,6 +374,18 @@ def test_sessions_that_do_not_run(sb, engine):
     sb.destroy(session)
     assert sb.fails_json(3, "fs", "ls", f"{session}:")["code"] == "session_gone"
     assert sb.fails_json(3, "fs", "ls", "nosuch:")["code"] == "not_found"
+
+
+def test_cp_is_no_way_out_of_a_container_that_goes_by_itself(through, proxy, engine):
+    """Between its end and the engine's removal, which here never comes."""
+    session = through.create("--set", "lifecycle.autoDestroy=false")
+    engine.call("POST", f"/containers/{engine.session(session)['Id']}/stop?t=0")
+    for verb in (["fs", "read", f"{session}:f"], ["ports", session]):
+        assert "sandbox cp still" in through.fails_json(3, *verb)["hint"]
+    proxy.rule(Edit(lambda body: body.replace(b'"AutoRemove":false', b'"AutoRemove":true ')), method="GET", path="/containers/[^/]+/json")
+    for verb in (["fs", "read", f"{session}:f"], ["ports", session]):
+        error = through.fails_json(3, *verb)
+        assert error["code"] == "session_gone" and "sandbox cp" not in error["hint"] and "sandbox destroy" in error["hint"]
 
 
 @pytest.mark.parametrize("channel", ["socket", "bridge"])

@@ -98,6 +98,9 @@ def test_a_time_out_tells_what_listens_instead(shared, clean):
     assert "listening: 3000 (httpd)" in other.errors
     error = shared.fails_json(1, "wait-port", "--timeout", "0", clean, "3000", "8000")
     assert error["code"] == "timed_out" and "8000" in error["message"] and "3000 (httpd)" in error["message"]
+    several = shared.fails_json(1, "wait-port", "--timeout", "100ms", clean, "9000", "3000", "8000", "9000")
+    assert "nothing listens on ports 8000, 9000 of" in several["message"] and "longer --timeout" in several["hint"]
+    assert "longer --wait" in shared.fails_json(1, "preview", "--wait", "100ms", clean, "8000")["hint"]
 
 
 def test_several_ports_are_all_waited_for(shared, clean):

@@ -13,20 +13,8 @@ import threading
 import pytest
 
 from runner import still_runs, wait_until
-from served import build_server, start_server, started
+from served import program, served, start_server, started
 from test_forward import listening_sockets, read_to_end
-
-
-@pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    return build_server(tmp_path_factory.mktemp("server"))
-
-
-@pytest.fixture(scope="module")
-def served(shared, session, program):
-    start_server(shared, session, program, "127.0.0.1", 8000)
-    start_server(shared, session, program, "::", 8001)
-    return session
 
 
 class View:
@@ -252,6 +240,9 @@ def test_open_starts_the_browser_with_the_address(shared, served, tmp_path):
     browser.chmod(0o755)
     with previewing(shared, served, "--open", env={"BROWSER": str(browser)}) as view:
         wait_until(lambda: (tmp_path / "opened").exists() and (tmp_path / "opened").read_text() == view.url)
+    (tmp_path / "opened").unlink()
+    with previewing(shared, served, "--open", env={"BROWSER": f"{tmp_path}/nosuch:{browser} %s#here unused:{tmp_path}/other"}) as view:
+        wait_until(lambda: (tmp_path / "opened").exists() and (tmp_path / "opened").read_text() == view.url + "#here")
     with previewing(shared, served, "--open", env={"BROWSER": str(tmp_path / "nosuch")}) as view:
         assert b"inside" in curl(view.url)
 

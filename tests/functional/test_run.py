@@ -2,6 +2,7 @@
 """run: a session, a command, exports, and nothing left, whatever happens. Both channels to the agent."""
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -120,6 +121,14 @@ def test_a_failed_export_is_125_and_the_commands_own_status_wins(sb, engine, tmp
     job(sb, "--max-file", "1KB", "--export", f"big={tmp_path}/big", "--", "sh", "-c", "head -c 2000 /dev/zero >big", status=125)
     assert not (tmp_path / "big").exists()
     assert_gone(sb, engine)
+
+
+def test_what_is_missing_on_the_host_is_not_said_to_be_optional(sb, tools):
+    for more in ([], ["--set", "export.optional=[f]"]):
+        folder = tools / "folder"
+        folder.mkdir()
+        done = sb.run("with", "--image", sb.base_image, "--file", f"f={__file__}", *more, "--export", "f=out", "--", "rm", "-r", folder, cwd=folder, status=125)
+        assert "cannot export f" in done.errors and "export.optional" not in done.errors, done
 
 
 def test_the_manifests_exports_and_scan(sb, tmp_path):
@@ -361,6 +370,28 @@ def test_with_kill_9_ends_session_and_command(sb, engine, tools):
     running.communicate(timeout=30)
     wait_until(lambda: ours(sb, engine) == [])
     wait_until(lambda: not os.path.exists(f"/proc/{steps}"))
+
+
+def test_with_kill_9_ends_a_command_that_ignores_term(sb, engine, tools):
+    deaf = ("import os, signal\nsignal.signal(signal.SIGTERM, lambda *_: os.write(1, b'got\\n'))\n"
+            "os.write(1, b'%d\\n' % os.getpid())\nwhile True: signal.pause()")
+    running = sb.start("with", "--image", sb.base_image, "--", sys.executable, "-c", deaf)
+    steps = os.pidfd_open(int(running.stdout.readline()))
+    try:
+        running.kill()
+        running.wait(timeout=30)
+        assert running.stdout.read() == b"got\n"  # it has its time, and nobody holds its streams longer
+        assert select.select([steps], [], [], 30)[0]
+    finally:
+        os.close(steps)
+    wait_until(lambda: ours(sb, engine) == [])
+
+
+def test_with_leaves_no_process_of_its_own(sb, engine, tools):
+    look = f"until pgrep -P $PPID -x sandbox-guard >{tools}/guard; do sleep 0.05; done"
+    sb.run("with", "--image", sb.base_image, "--", "sh", "-c", look)
+    guard = (tools / "guard").read_text().strip()
+    assert guard.isdigit() and not os.path.exists(f"/proc/{guard}")
 
 
 def test_with_ends_when_its_caller_is_gone(sb, engine, tools):

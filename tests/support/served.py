@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers inside sessions, and forwards and previews that lead to them.
+"""Servers inside sessions, and forwards and previews that lead to them. The fixtures are imported by the test files that want them.
 
+    from served import program, served
     with forwarding(sb, session, "0:8000") as (process, port): socket.create_connection(("127.0.0.1", port))
 """
 import contextlib
@@ -8,6 +9,8 @@ import json
 import pathlib
 import signal
 import subprocess
+
+import pytest
 
 from runner import stop
 
@@ -26,6 +29,19 @@ def start_server(sb, session, program, address="127.0.0.1", port=8000):
         sb.run("cp", program, f"{session}:web_server")
     sb.sh(session, f"./web_server {address} {port} >/dev/null 2>&1 &")
     sb.run("wait-port", "--timeout", "20s", session, str(port))
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    return build_server(tmp_path_factory.mktemp("server"))
+
+
+@pytest.fixture(scope="module")
+def served(shared, session, program):
+    """The session with the server at an IPv4 and an IPv6 address (docker gives its containers no ::1), at ports of their own."""
+    start_server(shared, session, program, "127.0.0.1", 8000)
+    start_server(shared, session, program, "::", 8001)
+    return session
 
 
 @contextlib.contextmanager

@@ -39,6 +39,10 @@ FileText lines_of(const LiveAgent& agent, const std::string& path, std::uint64_t
     return text_of(agent, path, {PageUnit::lines, start, count, max_bytes});
 }
 
+FileText tail_of(const LiveAgent& agent, const std::string& path, std::uint64_t count, std::uint64_t max_bytes = UINT64_MAX) {
+    return text_of(agent, path, {PageUnit::last_lines, 0, count, max_bytes});
+}
+
 // What gives a text in pieces, as a pipe does.
 ArchiveInput input_of(std::string text, std::size_t piece = 1 << 20) {
     auto rest = std::make_shared<std::string>(std::move(text));
@@ -184,6 +188,52 @@ TEST_CASE("a file is read whole, by bytes, and by lines") {
     CHECK(lines_of(agent, "empty", 1).page.range.lines == 0);
 }
 
+TEST_CASE("the last lines are found from the end on") {
+    LiveAgent agent;
+    agent.shell("printf 'one\\ntwo\\nthree' >f; : >empty; printf 'a\\n\\n' >a; truncate -s 20G big; printf '\\nlast\\n' >>big; seq 100000 >many");
+    CHECK(tail_of(agent, "f", 1).content == "three");
+    CHECK(tail_of(agent, "f", 2).content == "two\nthree");
+    const auto all = tail_of(agent, "f", 9);
+    CHECK(all.content == "one\ntwo\nthree");
+    CHECK(all.page.range.lines == 3);
+    CHECK(!all.page.range.truncated);
+    CHECK(!all.page.next_line());
+    CHECK(!all.page.next_byte());
+    CHECK(tail_of(agent, "f", 2).page.range.begin == 4);
+    CHECK(tail_of(agent, "f", 2).page.range.lines == 2);
+    CHECK(tail_of(agent, "f", 0).content == "");
+    CHECK(tail_of(agent, "empty", 3).content == "");
+    CHECK(tail_of(agent, "empty", 3).page.range.lines == 0);
+    CHECK(tail_of(agent, "a", 1).content == "\n");
+    CHECK(tail_of(agent, "a", 2).content == "a\n\n");
+    CHECK(tail_of(agent, "big", 1).content == "last\n");
+    CHECK(tail_of(agent, "big", 2, 100).content == "last\n");
+    CHECK(tail_of(agent, "big", 2, 3).content == "st\n");
+    CHECK(tail_of(agent, "big", UINT64_MAX, 1000).page.range.truncated);
+    CHECK(tail_of(agent, "many", 99'990).content.starts_with("11\n12\n"));
+    CHECK(tail_of(agent, "many", 99'990).page.range.lines == 99'990);
+    CHECK(tail_of(agent, "/proc/self/status", 1).content.starts_with("nonvoluntary"));
+}
+
+TEST_CASE("of the last lines a limit keeps the last, whole, and of one that is too long its end") {
+    LiveAgent agent;
+    agent.shell("printf 'aaa\\nbbb\\nccc\\n' >f; printf 'x\\303\\251\\342\\202\\254' >u");
+    const auto two = tail_of(agent, "f", 3, 9);
+    CHECK(two.content == "bbb\nccc\n");
+    CHECK(two.page.range.truncated);
+    CHECK(!two.page.range.line_cut);
+    CHECK(two.page.range.lines == 2);
+    CHECK(tail_of(agent, "f", 3, 8).content == "bbb\nccc\n");
+    CHECK(!tail_of(agent, "f", 2, 8).page.range.truncated);
+    CHECK(!tail_of(agent, "f", 3, 12).page.range.truncated);
+    const auto cut = tail_of(agent, "f", 3, 2);
+    CHECK(cut.content == "c\n");
+    CHECK(cut.page.range.line_cut);
+    CHECK(cut.page.range.lines == 1);
+    CHECK(tail_of(agent, "u", 1, 4).content == "\342\202\254");
+    CHECK(tail_of(agent, "u", 1, 5).content == "\303\251\342\202\254");
+}
+
 TEST_CASE("a limit cuts between lines, else between characters, and says so") {
     LiveAgent agent;
     agent.shell("printf 'aaa\\nbbb\\nccc\\n' >f; printf 'x\\303\\251\\342\\202\\254\\n' >u; printf 'x\\351\\351\\351' >latin; head -c 10000000 /dev/zero | tr '\\0' z >long; printf '\\nend\\n' >>long");
@@ -273,6 +323,30 @@ TEST_CASE("nothing leads out of the workdir") {
     CHECK(remove_file(agent.link(), {.path = "outside"}) == 1); // the link alone
     CHECK(content(agent, "../outside/f") == "out\n");
     CHECK(agent.shell("ls ../outside") == "f");
+}
+
+TEST_CASE("an absolute link that stays in the workdir leads there") {
+    LiveAgent agent;
+    agent.shell("mkdir -p releases/1 releases/2; echo one >releases/1/f; ln -s \"$PWD/releases/1\" current; ln -s \"$PWD/current/f\" file; ln -s \"$PWD/new\" fresh; ln -s \"$PWD\" self");
+    CHECK(text_of(agent, "current/f").content == "one\n");
+    CHECK(text_of(agent, "file").content == "one\n");
+    CHECK(text_of(agent, "self/self/current/f").content == "one\n");
+    CHECK(text_of(agent, agent.workdir() + "/current/f").content == "one\n");
+    CHECK(listed(agent, "current") == "f ");
+    CHECK(listed(agent, "current", 0) == "current ");
+    CHECK(!write(agent, {.path = "file"}, "changed").created);
+    CHECK(content(agent, "releases/1/f") == "changed");
+    CHECK(S_ISLNK(stat_of(agent, "file").st_mode));
+    CHECK(write(agent, {.path = "fresh"}, "x").created);
+    CHECK(content(agent, "new") == "x");
+    CHECK(make_directory(agent.link(), {.path = "current/a/b", .mode = {}, .make_parents = true}));
+    CHECK(S_ISDIR(stat_of(agent, "releases/1/a/b").st_mode));
+    CHECK(remove_file(agent.link(), {.path = "current/a", .recursive = true}) == 2);
+    CHECK(write_code(agent, {.path = "self"}) == "conflict");
+    CHECK(remove_code(agent, {.path = "self/.", .recursive = true}) == "conflict");
+    CHECK(remove_code(agent, {.path = "current/../../1/../..", .recursive = true}) == "conflict");
+    CHECK(remove_file(agent.link(), {.path = "current", .recursive = true}) == 1); // the link alone
+    CHECK(agent.shell("ls releases") == "1\n2");
 }
 
 TEST_CASE("a link that changes under the reader never leads out") {
@@ -450,7 +524,15 @@ TEST_CASE("directories are made, with those on the way if wanted") {
     CHECK(!make_directory(agent.link(), {.path = ".", .mode = {}, .make_parents = true}));
     agent.shell("touch f; ln -s d link");
     CHECK(code_of([&] { make_directory(agent.link(), {.path = "f", .mode = {}, .make_parents = true}); }) == "conflict");
-    CHECK(code_of([&] { make_directory(agent.link(), {.path = "f/g", .mode = {}, .make_parents = true}); }) != "done");
+    for (const std::string path : {"f/g", "f/g/h", "f/"}) {
+        CAPTURE(path);
+        CHECK(code_of([&] { make_directory(agent.link(), {.path = path, .mode = {}, .make_parents = true}); }) == "conflict");
+        CHECK(write_code(agent, {.path = path}) == "conflict");
+        CHECK(write_code(agent, {.path = path, .make_parents = true}) == "conflict");
+        CHECK(read_code(agent, path) == "conflict");
+        CHECK(remove_code(agent, {.path = path, .ignore_missing = true}) == "conflict");
+        CHECK(code_of([&] { list_files(agent.link(), {.path = path}); }) == "conflict");
+    }
     CHECK(!make_directory(agent.link(), {.path = "link", .mode = {}, .make_parents = true}));
 }
 
@@ -467,6 +549,38 @@ TEST_CASE("files and trees are removed, and links themselves") {
     CHECK(remove_code(agent, {.path = "no/such"}) == "not_found");
     CHECK(remove_file(agent.link(), {.path = "nosuch", .ignore_missing = true}) == 0);
     CHECK(remove_file(agent.link(), {.path = "no/such", .ignore_missing = true}) == 0);
+}
+
+TEST_CASE("what cannot be removed is named by its whole path") {
+    LiveAgent::Options options;
+    options.prefix = {"setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner"};
+    LiveAgent agent(std::move(options));
+    agent.shell("mkdir -p t/sub/others t/sub/closed");
+    REQUIRE(::chown((agent.workdir() + "/t/sub/closed").c_str(), 1000, 1000) == 0);
+    REQUIRE(::chmod((agent.workdir() + "/t/sub/closed").c_str(), 0700) == 0);
+    const auto message = [&](const std::string& path) -> std::string {
+        try {
+            remove_file(agent.link(), {.path = path, .recursive = true});
+        } catch (const Error& error) {
+            return error.message();
+        }
+        return "done";
+    };
+    CHECK(message("t") == "cannot open directory \"t/sub/closed\": Permission denied");
+    CHECK(message("t/sub/") == "cannot open directory \"t/sub/closed\": Permission denied");
+    CHECK(message(agent.workdir() + "/t/sub/closed") == "cannot open directory \"" + agent.workdir() + "/t/sub/closed\": Permission denied");
+    CHECK(::chown((agent.workdir() + "/t/sub").c_str(), 1000, 1000) == 0);
+    CHECK(::chown((agent.workdir() + "/t/sub/closed").c_str(), 0, 0) == 0);
+    CHECK(message("t") == "cannot remove \"t/sub/closed\": Permission denied");
+}
+
+TEST_CASE("a list ends where its names need more room than so many do") {
+    LiveAgent agent;
+    agent.shell("mkdir long; cd long; target=$(printf '%04000d' 0); for i in $(seq 1000 1300); do ln -s $target $i; done");
+    const auto list = list_files(agent.link(), {.path = "long", .max_entries = 310});
+    CHECK(list.truncated);
+    CHECK(list.entries.size() == 261); // 1 MiB of names and links
+    CHECK(list_files(agent.link(), {.path = "long", .max_entries = 10'000}).entries.size() == 301);
 }
 
 TEST_CASE("the workdir and what it is in are never removed") {

@@ -33,6 +33,24 @@ TEST_CASE("what is no port") {
     }
 }
 
+TEST_CASE("what is wrong with a port is said as it was written") {
+    const auto told = [](auto body) {
+        try {
+            body();
+        } catch (const Error& error) {
+            CHECK(error.code() == ErrorCode::usage);
+            return error.message() + "; " + error.hint();
+        }
+        return std::string("done");
+    };
+    CHECK(told([] { parse_forward("8000:"); }) == "\"8000:\" does not say which port of the session; PORT for the same port here and there, or 8000:PORT");
+    CHECK(told([] { parse_forward("::1:80:80"); }).find("without brackets") != std::string::npos);
+    CHECK(told([] { parse_listen("::1:80"); }).find("without brackets; PORT, or ADDRESS:PORT") != std::string::npos);
+    CHECK(told([] { parse_listen("host:80"); }).find("HOST_PORT") == std::string::npos);
+    CHECK(told([] { check_distinct({parse_forward("80"), parse_forward("81:80"), parse_forward(":1"), parse_forward(":1"), parse_forward("127.0.0.2:80:80")}); }) == "done");
+    CHECK(told([] { check_distinct({parse_forward("80"), parse_forward("90:1"), parse_forward("80:2")}); }).find("127.0.0.1:80") != std::string::npos);
+}
+
 TEST_CASE("where to listen") {
     CHECK(parse_listen("8080").host_port == 8080);
     CHECK(parse_listen("8080").address == "127.0.0.1");

@@ -48,6 +48,9 @@ struct Confined : Fixture {
         REQUIRE(::symlink(outside.c_str(), (workdir + "/out").c_str()) == 0);
         REQUIRE(::symlink("../outside", (workdir + "/relative").c_str()) == 0);
         REQUIRE(::symlink("in", (workdir + "/inside").c_str()) == 0);
+        REQUIRE(::symlink((workdir + "/in").c_str(), (workdir + "/absolute").c_str()) == 0);
+        REQUIRE(::symlink((workdir + "/../outside").c_str(), (workdir + "/round").c_str()) == 0);
+        REQUIRE(::symlink((workdir + "/loop").c_str(), (workdir + "/loop").c_str()) == 0);
     }
     void put_file(const std::string& target) {
         channel::PutOptions options;
@@ -56,12 +59,12 @@ struct Confined : Fixture {
         channel::put_tree(session.link(), host + "/f", options);
     }
     void check_confined() {
-        for (const std::string target : {"../x", "out/x", "relative/", "in/../../x"}) {
+        for (const std::string target : {"../x", "out/x", "relative/", "in/../../x", "round/x", "absolute/../../x", "absolute/../round/x"}) {
             CAPTURE(target);
             CHECK(error_of([&] { put_file(target); }).first == ErrorCode::denied);
             CHECK(error_of([&] { put_file(workdir + "//./" + target); }).first == ErrorCode::denied);
         }
-        for (const std::string source : {"../outside/secret", "out/secret", "relative/secret", "relative/"}) {
+        for (const std::string source : {"../outside/secret", "out/secret", "relative/secret", "relative/", "round/secret", "round/", "absolute/../round/secret"}) {
             CAPTURE(source);
             const channel::GetOptions options{source, host + "/got", {}};
             CHECK(error_of([&] { channel::get_tree(session.link(), options); }).first == ErrorCode::denied);
@@ -72,6 +75,25 @@ struct Confined : Fixture {
         CHECK(describe(outside, false) == " 16877\n/secret 33188 s\n");
         put_file("in/../in/./");
         CHECK(exists(workdir + "/in/f"));
+        CHECK_THROWS_AS(put_file("loop/x"), Error);
+    }
+    void check_links_inside() {
+        for (const std::string target : {"inside", "absolute", "absolute/.", "absolute/../inside/", "absolute/../absolute"}) {
+            CAPTURE(target);
+            ::unlink((workdir + "/in/f").c_str());
+            put_file(target);
+            CHECK(exists(workdir + "/in/f"));
+        }
+        const std::vector<channel::Entry> entries{{"absolute/made/x", channel::Entry::Kind::file, "x", {}}};
+        channel::put_entries(session.link(), entries);
+        CHECK(content_of(workdir + "/in/made/x") == "x");
+        for (const std::string source : {"absolute/made/x", "inside/made/x", "absolute/../in/made/x"}) {
+            CAPTURE(source);
+            channel::get_tree(session.link(), {source, host + "/got", {}});
+            CHECK(content_of(host + "/got") == "x");
+            ::unlink((host + "/got").c_str());
+        }
+        CHECK(error_of([&] { put_file("absolute/made/x/y"); }).first == ErrorCode::conflict);
     }
 };
 
@@ -80,16 +102,13 @@ struct Confined : Fixture {
 TEST_CASE_FIXTURE(Confined, "paths in the workdir never lead out of it") {
     check_confined();
     CHECK(error_of([&] { put_file("relative"); }).first == ErrorCode::denied);
-    REQUIRE(::unlink((workdir + "/in/f").c_str()) == 0);
-    put_file("inside");
-    CHECK(exists(workdir + "/in/f"));
+    check_links_inside();
 }
 
-TEST_CASE_FIXTURE(Confined, "without openat2 neither, and no link in a path is followed at all") {
+TEST_CASE_FIXTURE(Confined, "without openat2 neither, and links that stay inside lead where they do with it") {
     has_openat2 = false;
     check_confined();
-    CHECK(error_of([&] { put_file("inside/x"); }).first == ErrorCode::denied);
-    CHECK(error_of([&] { put_file("inside"); }).first == ErrorCode::denied);
+    check_links_inside();
 }
 
 TEST_CASE_FIXTURE(Confined, "a directory that flips between itself and a link out receives inside or not at all") {

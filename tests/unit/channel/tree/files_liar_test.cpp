@@ -90,6 +90,28 @@ TEST_CASE("a list has an end and no path that leads anywhere") {
     CHECK(list_code(liar([&](FramedStream& to) { to.write(encode(bad)); })) == "protocol_error");
 }
 
+TEST_CASE("a list is no longer than so many entries need") {
+    const auto long_links = liar([](FramedStream& to) {
+        EntriesMessage one = entries_of(1);
+        one.entries[0].link = std::string(k_tree_max_link, 'l');
+        try {
+            for (int i = 0; i < 300; ++i) to.write(encode(one));
+            one.is_last = true;
+            to.write(encode(one));
+        } catch (const Error&) {
+            // It has hung up.
+        }
+    });
+    {
+        Peer peer(long_links);
+        const auto [code, message] = error_of([&] { channel::list_files(peer.link(), {.path = ".", .max_entries = 500}); });
+        CHECK(code == ErrorCode::protocol_error);
+        CHECK(message.find("too long") != std::string::npos);
+    }
+    Peer peer(long_links);
+    CHECK(channel::list_files(peer.link(), {.path = ".", .max_entries = 2000}).entries.size() == 301);
+}
+
 TEST_CASE("an agent of an older sandbox is told for what it is") {
     Peer peer([](FramedStream&) {});
     peer.version = k_live_version - 1;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/host_guard.hpp"
+
+#include "util/error.hpp"
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace sandbox::app {
+namespace {
+
+constexpr int k_command = 0;
+constexpr int k_guarded = 1;
+
+bool has_ended(int pidfd, int milliseconds) {
+    pollfd entry{pidfd, POLLIN, 0};
+    return ::poll(&entry, 1, milliseconds) > 0;
+}
+
+// Of a program that may have threads: nothing but system calls (signal-safety(7)).
+[[noreturn]] void guard(int command, int guarded, int grace_ms) {
+    ::setsid(); // ctrl-c is for the command
+    ::prctl(PR_SET_NAME, "sandbox-guard");
+    // Both come from above the standard streams, which are always taken (cli/run.cpp). All else is given up: an open stream would keep its reader waiting, and the session's own connection the session.
+    if (::dup2(command, k_command) < 0 || ::dup2(guarded, k_guarded) < 0 || ::close_range(k_guarded + 1, UINT_MAX, 0) != 0) ::_exit(1);
+    std::array<pollfd, 2> set{pollfd{k_command, POLLIN, 0}, pollfd{k_guarded, POLLIN, 0}};
+    while (::poll(set.data(), set.size(), -1) < 0 && errno == EINTR) {
+    }
+    if (set[0].revents == 0 && !has_ended(k_command, grace_ms)) ::syscall(SYS_pidfd_send_signal, k_command, SIGKILL, nullptr, 0);
+    ::_exit(0);
+}
+
+} // namespace
+
+HostGuard::HostGuard(const Child& command, Milliseconds grace) {
+    const Fd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+    if (!self) throw errno_error("cannot watch this process");
+    m_pid = ::fork();
+    if (m_pid < 0) throw errno_error("cannot start a process");
+    if (m_pid == 0) guard(command.pidfd(), self.get(), static_cast<int>(grace.count()));
+}
+
+HostGuard::~HostGuard() {
+    ::kill(m_pid, SIGKILL);
+    while (::waitpid(m_pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+}
+
+} // namespace sandbox::app
