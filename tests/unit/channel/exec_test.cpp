@@ -94,8 +94,9 @@ TEST_CASE("a command that cannot start says why") {
 
 TEST_CASE("a process table with room for the supervisor alone is a failed start, told at once") {
     LiveAgent::Options options;
-    // PID 1 and one more: a user of its own, whose processes count against nobody else's limit, and which RLIMIT_NPROC binds.
-    options.prefix = {"prlimit", "--nproc=2:2", "setpriv", "--reuid=61234", "--clear-groups", "--inh-caps=+dac_override",
+    // PID 1 and one more: a user of its own, this run's alone, whose processes count against nobody else's limit, and which RLIMIT_NPROC binds.
+    const std::string user = "--reuid=" + std::to_string(61'234 + ::getpid());
+    options.prefix = {"prlimit", "--nproc=2:2", "setpriv", user, "--clear-groups", "--inh-caps=+dac_override",
                       "--ambient-caps=+dac_override"};
     const LiveAgent agent(std::move(options));
     for (const bool has_terminal : {false, true}) {
