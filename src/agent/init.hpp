@@ -108,6 +108,7 @@ class Init {
     void note_worker_end(Worker& worker, int wait_status);
     void resume_worker(Worker& worker);
     void read_control(Worker& worker);
+    void hear_workers();
     void finish_operation(Worker& worker);
     void purge_orphans();
     std::vector<pid_t> agent_pids() const;

@@ -69,6 +69,13 @@ void Init::read_control(Worker& worker) {
     }
 }
 
+// Whoever was answered by a worker asks next what PID 1 knows: the worker has told that before, and it may lie here unread.
+void Init::hear_workers() {
+    for (Worker& worker : m_workers) {
+        if (worker.control) read_control(worker);
+    }
+}
+
 // Once for each worker: when its client is served, or it has failed.
 void Init::finish_operation(Worker& worker) {
     if (!worker.connection) return;
@@ -130,7 +137,7 @@ void Init::wait_for(std::int64_t until, bool (Init::*is_over)()) {
         pollfd signals{m_signals.get(), POLLIN, 0};
         ::poll(&signals, 1, k_step_ms);
         handle_signals();
-        for (Worker& worker : m_workers) read_control(worker);
+        hear_workers();
     }
 }
 

@@ -23,6 +23,7 @@ std::string failure(std::string_view code, std::string_view text) {
 bool Init::take_managed_request(Pending& pending, const FrameView& frame) {
     if (frame.type != FrameType::request) throw WireError("unexpected frame");
     const ManagedQuery query = decode_managed_query(frame.payload);
+    hear_workers();
     const ProcessTable::Entry* entry = m_processes.find(query.process);
     if (entry == nullptr) {
         pending.send(failure("not_found", "no managed process \"" + query.process + "\" in the session"));

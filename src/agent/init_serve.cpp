@@ -82,6 +82,7 @@ bool Init::take_open(Pending& pending, const OpenMessage& message) {
         pending.send(failure("denied", "the agent does not know this client"));
         return false;
     }
+    hear_workers();
     switch (message.operation) {
     case Operation::status: pending.send(encode(status())); return false;
     case Operation::set_deadline: pending.awaits_deadline = true; return true;

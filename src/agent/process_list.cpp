@@ -4,7 +4,9 @@
 namespace sandbox::agent {
 
 int run_process_list(WorkerConnection& connection, const ProcessTable& table) {
-    for (const ProcessTable::Entry& entry : table.entries()) connection.write(encode(entry.info));
+    for (const ProcessTable::Entry& entry : table.entries()) {
+        if (entry.is_told) connection.write(encode(entry.info));
+    }
     connection.write(FrameType::done, {});
     return 0;
 }

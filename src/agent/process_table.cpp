@@ -4,14 +4,26 @@
 #include <algorithm>
 
 namespace sandbox::agent {
+namespace {
+
+std::string id_of(std::uint32_t number) { return "p" + std::to_string(number); }
+
+std::string name_is_taken(const ProcessTable::Entry& entry) {
+    const std::string who = "a managed process \"" + entry.info.name + "\"";
+    if (!entry.is_told) return who + " is being started";
+    const bool has_ended = entry.info.state != ManagedState::running && entry.info.state != ManagedState::restarting;
+    if (!has_ended) return who + " runs already (" + entry.info.id + ")";
+    return who + " has ended (" + entry.info.id + "), but " + std::to_string(entry.info.left_running) + " that it started still run";
+}
+
+} // namespace
 
 ProcessTable::Answer ProcessTable::claim(ManagedInfo info, std::uint32_t max_running, pid_t keeper) {
     std::size_t running = 0;
     for (const Entry& entry : m_entries) {
         if (!entry.info.is_running()) continue;
         ++running;
-        if (info.name.empty() || entry.info.name != info.name) continue;
-        return {{}, "exists", "a managed process \"" + info.name + "\" runs already (" + entry.info.id + ")"};
+        if (!info.name.empty() && entry.info.name == info.name) return {{}, "exists", name_is_taken(entry)};
     }
     const std::size_t most = std::min(max_running, k_max_managed);
     if (running >= most) {
@@ -19,7 +31,7 @@ ProcessTable::Answer ProcessTable::claim(ManagedInfo info, std::uint32_t max_run
     }
     Entry& entry = m_entries.emplace_back();
     entry.info = std::move(info);
-    entry.info.id = "p" + std::to_string(++m_last_id);
+    entry.info.id = id_of(++m_last_id);
     entry.keeper = keeper;
     return {entry.info.id, {}, {}};
 }
@@ -27,6 +39,7 @@ ProcessTable::Answer ProcessTable::claim(ManagedInfo info, std::uint32_t max_run
 ProcessTable::Entry* ProcessTable::find(std::string_view id_or_name) {
     Entry* found = nullptr;
     for (Entry& entry : m_entries) {
+        if (!entry.is_told) continue;
         if (entry.info.id == id_or_name) return &entry;
         if (entry.info.name.empty() || entry.info.name != id_or_name) continue;
         if (found == nullptr || !found->info.is_running()) found = &entry;
@@ -42,6 +55,7 @@ ProcessTable::Entry* ProcessTable::of_keeper(pid_t keeper) {
 void ProcessTable::update(Entry& entry, ManagedInfo info) {
     info.id = entry.info.id;
     entry.info = std::move(info);
+    entry.is_told = true;
     if (entry.info.is_running()) entry.ended = 0;
     else if (entry.ended == 0) entry.ended = ++m_last_ended;
 }
@@ -62,7 +76,10 @@ void ProcessTable::lose(Entry& entry, std::int64_t wall_ms) {
 }
 
 void ProcessTable::remove(pid_t keeper) {
-    if (keeper < 0) return;
+    const Entry* entry = of_keeper(keeper);
+    if (entry == nullptr) return;
+    // What was never started has no id: nobody has seen it, so the next one gets it, unless that has got the one behind it already.
+    if (!entry->is_told && entry->info.id == id_of(m_last_id)) --m_last_id;
     std::erase_if(m_entries, [keeper](const Entry& one) { return one.keeper == keeper; });
 }
 

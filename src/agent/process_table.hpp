@@ -25,6 +25,7 @@ class ProcessTable {
     struct Entry {
         ManagedInfo info;
         pid_t keeper = -1;          // -1: it was killed
+        bool is_told = false;       // its command is executed: until then nobody but its keeper knows its id
         bool is_operation = false;  // is counted as one, to keep the session from idling
         std::uint64_t ended = 0;    // the how manieth to end; 0: it has not
     };
@@ -36,7 +37,7 @@ class ProcessTable {
 
     // Makes an entry, unless its name is a running one's or too many run.
     Answer claim(ManagedInfo info, std::uint32_t max_running, pid_t keeper);
-    // By id; by name the one that runs, or the last that had it.
+    // Of those that are told: by id; by name the one that runs, or the last that had it.
     Entry* find(std::string_view id_or_name);
     Entry* of_keeper(pid_t keeper);
     void update(Entry& entry, ManagedInfo info);

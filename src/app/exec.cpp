@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <poll.h>
 
 namespace sandbox::app {
@@ -26,6 +27,7 @@ constexpr int k_not_executable = 126;
 constexpr int k_not_found = 127;
 constexpr int k_timed_out = 124;
 constexpr int k_signal_base = 128;
+constexpr std::string_view k_frozen = "frozen"; // ExecResult::message of a time-out that nobody in the session could keep
 
 bool is_shell_word(const std::string& word) {
     constexpr std::array words{"cd",    "export", "source", ".",     "alias", "set",  "unset", "ulimit", "umask",
@@ -106,6 +108,34 @@ ExecResult without_result(const ExecRequest& request, std::int64_t started_ms) {
     return result;
 }
 
+// When the agent takes the command.
+std::shared_ptr<std::optional<std::int64_t>> note_begin(channel::ExecIo& io) {
+    auto began_ms = std::make_shared<std::optional<std::int64_t>>();
+    io.on_begin = [began_ms, on_begin = std::move(io.on_begin)] {
+        *began_ms = boot_now_ms();
+        if (on_begin) on_begin();
+    };
+    return began_ms;
+}
+
+// In a paused session nothing can end the command; its supervisor does when it is resumed. The caller's time is over all the same. Absent
+// where that is not how it is.
+std::optional<ExecResult> frozen_over_time(Context& context, const ExecTarget& target, const ExecRequest& request, std::optional<std::int64_t> began_ms) {
+    const std::int64_t passed = began_ms ? boot_now_ms() - *began_ms : 0;
+    if (request.timeout.count() == 0 || passed < request.timeout.count()) return std::nullopt;
+    try {
+        const auto container = context.engine_of(target.row.endpoint, target.row.engine_id).inspect_container(target.row.container_id);
+        if (!container || !container->paused) return std::nullopt;
+    } catch (const Error&) {
+        return std::nullopt; // then it is not known, and what went wrong before is the error
+    }
+    ExecResult result;
+    result.outcome = Outcome::timed_out;
+    result.message = k_frozen;
+    result.wall_ms = passed;
+    return result;
+}
+
 // The agent has no privilege to become another user, so the engine starts a supervisor for this one command.
 ExecResult exec_as_user(Context& context, const ExecTarget& target, const ExecRequest& wanted, channel::ExecIo& io) {
     const ExecRequest request = as_other_user(target, wanted);
@@ -119,7 +149,8 @@ ExecResult exec_as_user(Context& context, const ExecTarget& target, const ExecRe
     const std::int64_t started_ms = boot_now_ms();
     auto started = engine.exec(target.row.container_id, {.argv = {k_agent_path, "exec"}, .user = target.user, .workdir = "/", .env = {}, .attach_stdin = true});
     try {
-        const auto result = channel::exec_over(std::move(started.stream), request, io, [&] {
+        const auto on_silence = link_to(context, target.row).on_silence;
+        const auto result = channel::exec_over(std::move(started.stream), request, io, on_silence, [&] {
             if (!has_ended()) end_processes_of(engine, target);
         });
         if (result) return *result;
@@ -147,12 +178,18 @@ ExecTarget open_for_exec(Context& context, std::string_view id_or_name) {
 ExecResult exec_in_session(Context& context, const ExecTarget& target, const ExecRequest& request,
                            channel::ExecIo& io) {
     ExecRecord record(context, target.row, request);
+    const auto began_ms = note_begin(io);
     try {
         const ExecResult result = target.user.empty() || is_own_user(context, target) ? channel::exec(link_to(context, target.row), request, io)
                                                                                           : exec_as_user(context, target, request, io);
         record.ended(result);
         return result;
     } catch (const Error& error) {
+        const auto frozen = error.signal() == 0 ? frozen_over_time(context, target, request, *began_ms) : std::nullopt;
+        if (frozen) {
+            record.ended(*frozen);
+            return *frozen;
+        }
         record.failed(error);
         if (error.code() != ErrorCode::session_unreachable) throw;
         explain_unreachable(context, target.row, error);
@@ -188,6 +225,11 @@ std::optional<Error> exec_error(const ExecResult& result, const ExecRequest& req
     case Outcome::detached:
     case Outcome::signaled: return std::nullopt;
     case Outcome::timed_out:
+        if (result.message == k_frozen) {
+            return Error(ErrorCode::timed_out, "the command ran over its time-out of " + format_duration(request.timeout) +
+                                                   " in a session that is paused; its processes end when the session is resumed")
+                .hint("sandbox resume lets it run on, sandbox destroy ends it as it is");
+        }
         return Error(ErrorCode::timed_out, "the command ran over its time-out of " + format_duration(request.timeout) + "; " +
                                                (result.left_running == 0 ? std::string("its processes were ended")
                                                                          : std::to_string(result.left_running) + " of its processes could not be ended"));

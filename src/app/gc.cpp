@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gc.hpp"
 
+#include "app/deadlines.hpp"
 #include "app/events.hpp"
 #include "app/gc_facts.hpp"
 #include "app/teardown.hpp"
@@ -40,7 +41,7 @@ bool has_ended(Context& context, const SessionRow& row) {
 // Whether the reason that the plan saw still holds, now that the lock is ours.
 bool is_still_due(Context& context, const SessionRow& row, GcItem::Why why) {
     switch (why) {
-    case GcItem::Why::expired: return row.expires_ms > 0 && row.expires_ms <= wall_now_ms();
+    case GcItem::Why::expired: return is_over(row);
     case GcItem::Why::dead: return has_ended(context, row);
     case GcItem::Why::half_made: return row.state == SessionState::creating;
     default: return !state::is_closed(row.state);

@@ -185,7 +185,8 @@ void Gatherer::add_session(const SessionRow& row) {
     session.closed = state::is_closed(row.state);
     session.closed_ms = row.closed_ms;
     session.created_ms = row.created_ms;
-    session.expires_ms = row.expires_ms;
+    // Of this boot, the end is kept on the clock that nobody steps: by the wall clock as it is now it may be at another time than the row says.
+    if (const auto left = time_left_ms(row)) session.expires_ms = std::max<std::int64_t>(1, m_facts.now_ms + *left);
     if (!session.closed) {
         session.half_made = row.state == SessionState::creating;
         session.half_destroyed = row.state == SessionState::destroying || row.state == SessionState::failed;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/listing.hpp"
 
+#include "app/deadlines.hpp"
 #include "app/sessions.hpp"
-#include "util/time.hpp"
 
 #include <algorithm>
 #include <set>
@@ -27,8 +27,7 @@ std::vector<state::SessionRow> live_sessions(Context& context) {
     state::Store::Filter filter;
     filter.owner = context.owner();
     auto rows = store->list(filter);
-    const std::int64_t now = wall_now_ms();
-    std::erase_if(rows, [now](const state::SessionRow& row) { return row.expires_ms > 0 && row.expires_ms <= now; });
+    std::erase_if(rows, is_over);
     return rows;
 }
 

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/managed.hpp"
 
+#include "app/events.hpp"
 #include "app/managed_reach.hpp"
+#include "app/signal_watch.hpp"
 #include "util/text.hpp"
+#include "util/time.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <poll.h>
 #include <string.h>
 
 namespace sandbox::app {
@@ -24,8 +30,10 @@ constexpr std::size_t k_last_bytes = 600;
 // The end of what it printed, for a message. No log is no reason for another error.
 std::string last_lines(Context& context, const state::SessionRow& row, const std::string& id) {
     std::string text;
+    bool has_printed = false;
     try {
         read_log(context, row, {.process = id, .tail = k_last_lines}, channel::Follow::no, {[&](const channel::LogPiece& piece) {
+            has_printed = true;
             text += piece.bytes;
             if (text.size() > 2 * k_last_bytes) text.erase(0, text.size() - k_last_bytes);
         }});
@@ -36,13 +44,45 @@ std::string last_lines(Context& context, const state::SessionRow& row, const std
     if (text.size() > k_last_bytes) text.erase(0, text.size() - k_last_bytes);
     std::vector<std::string> lines;
     for (const auto& line : split(text, '\n')) lines.push_back(printable(line));
-    return text.empty() ? "; it has printed nothing" : "; the last it printed: " + join(lines, " | ");
+    if (text.empty()) return has_printed ? "; the last it printed are empty lines" : "; it has printed nothing";
+    return "; the last it printed: " + join(lines, " | ");
 }
 
 std::string how_it_ended(const ManagedProcess& process) {
     if (process.oom) return "was killed for want of memory";
     if (process.signal != 0) return "was ended by " + signal_name(process.signal);
     return "ended with status " + std::to_string(process.exit_status);
+}
+
+// That somebody has started one, or ended it. What ends by itself is seen by no process of the host.
+void record_process(Context& context, state::EventKind kind, const state::SessionRow& row, const ManagedProcess& process) {
+    EventDetails details{{"process", process.id}, {"command", join(process.command, " ")}};
+    if (!process.name.empty()) details.emplace_back("processName", process.name);
+    if (kind == state::EventKind::process_stopped) {
+        details.emplace_back("outcome", std::string(channel::state_name(process.state)));
+        if (process.exit_status >= 0) details.emplace_back("exitStatus", std::int64_t{process.exit_status});
+        if (process.signal != 0) details.emplace_back("signal", std::int64_t{process.signal});
+    }
+    record(context, kind, row, std::move(details));
+}
+
+// What to do about a refusal; empty: nothing.
+std::string hint_for_start(const Error& error, const state::SessionRow& row, const channel::ProcessRequest& request) {
+    const std::string session = row.name.empty() ? row.id : row.name;
+    if (error.code() == ErrorCode::exists) return "sandbox proc stop " + session + " " + request.name + " ends all of it, and the name is free again";
+    if (error.code() == ErrorCode::limit_exceeded) return "sandbox proc ls " + session + " lists them; limits.maxProcesses of the manifest is how many may run";
+    return {};
+}
+
+// Until something can be read, or the time is over, or a signal comes.
+void await_readable(int fd, const SignalWatch& signals, std::int64_t until) {
+    for (;;) {
+        const std::int64_t left = std::clamp<std::int64_t>(until - boot_now_ms(), 0, 1 << 30);
+        std::array<pollfd, 2> set{pollfd{fd, POLLIN, 0}, pollfd{signals.fd(), POLLIN, 0}};
+        if (::poll(set.data(), set.size(), static_cast<int>(left)) < 0 && errno != EINTR) throw errno_error("cannot wait for the process");
+        signals.check();
+        if (set[0].revents != 0 || left == 0) return;
+    }
 }
 
 std::string still_missing(const StartedProcess& started, const channel::ProcessRequest& request) {
@@ -58,10 +98,18 @@ StartedProcess start_process(Context& context, const ExecTarget& target, channel
                              const std::function<void(const ManagedProcess&)>& on_started) {
     request.log_limit = target.manifest.limits.max_output;
     request.max_processes = target.manifest.limits.max_processes;
+    std::optional<SignalWatch> signals;
+    const auto tell = [&](const ManagedProcess& process) {
+        signals.emplace();
+        record_process(context, state::EventKind::process_started, target.row, process);
+        on_started(process);
+    };
+    const auto await = [&](int fd, std::int64_t until) { await_readable(fd, *signals, until); };
     return reach(context, target.row, [&](const channel::Link& link) {
         try {
-            return channel::start_process(link, request, on_started);
+            return channel::start_process(link, request, tell, await);
         } catch (const Error& error) {
+            if (const auto hint = hint_for_start(error, target.row, request); !hint.empty()) throw Error(error).hint(hint);
             if (error.code() != ErrorCode::session_unreachable) throw;
             channel::list_processes(link); // throws where it is the agent that is gone
             throw Error(ErrorCode::aborted, "the process was aborted: its keeper in the session was killed, and its processes with it");
@@ -111,10 +159,14 @@ ManagedProcess find_process(Context& context, const state::SessionRow& row, cons
     throw Error(ErrorCode::not_found, "no managed process " + quoted(process) + " in the session").hint("sandbox proc ls lists them");
 }
 
-ManagedProcess stop_process(Context& context, const state::SessionRow& row, const std::string& process, std::optional<Milliseconds> grace) {
-    return reach(context, row, [&](const channel::Link& link) {
-        return outliving_keeper(link, process, [&] { return channel::stop_process(link, process, grace); });
+StoppedProcess stop_process(Context& context, const state::SessionRow& row, const std::string& process, std::optional<Milliseconds> grace) {
+    StoppedProcess stopped{find_process(context, row, process), {}};
+    const std::string& id = stopped.before.id;
+    stopped.process = reach(context, row, [&](const channel::Link& link) {
+        return outliving_keeper(link, id, [&] { return channel::stop_process(link, id, grace); });
     });
+    if (stopped.before.is_running()) record_process(context, state::EventKind::process_stopped, row, stopped.process);
+    return stopped;
 }
 
 std::optional<ManagedProcess> wait_process(Context& context, const state::SessionRow& row, const std::string& process,

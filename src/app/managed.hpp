@@ -17,7 +17,8 @@
 
 namespace sandbox::app {
 
-// Log and number of processes are bounded by the session's limits. Throws what channel::start_process throws.
+// Log and number of processes are bounded by the session's limits. Throws what channel::start_process throws, and interrupted while it
+// waits for the process to be ready; the process goes on.
 channel::StartedProcess start_process(Context& context, const ExecTarget& target, channel::ProcessRequest request,
                                       const std::function<void(const channel::ManagedProcess&)>& on_started);
 // Why it could not be started, or is not ready; with the last lines that it printed. Absent: it runs.
@@ -29,8 +30,11 @@ int start_exit_status(const channel::StartedProcess& started);
 std::vector<channel::ManagedProcess> list_processes(Context& context, const state::SessionRow& row);
 // The one that is meant by an id or a name. Throws not_found.
 channel::ManagedProcess find_process(Context& context, const state::SessionRow& row, const std::string& process);
-channel::ManagedProcess stop_process(Context& context, const state::SessionRow& row, const std::string& process,
-                                     std::optional<Milliseconds> grace);
+struct StoppedProcess {
+    channel::ManagedProcess before; // when it was asked for
+    channel::ManagedProcess process; // now
+};
+StoppedProcess stop_process(Context& context, const state::SessionRow& row, const std::string& process, std::optional<Milliseconds> grace);
 // Absent when `patience` is over first.
 std::optional<channel::ManagedProcess> wait_process(Context& context, const state::SessionRow& row, const std::string& process,
                                                     std::optional<Milliseconds> patience);
@@ -56,7 +60,10 @@ channel::ManagedProcess read_log(Context& context, const state::SessionRow& row,
                                  const LogSink<const channel::LogPiece&>& sink);
 
 // All processes' logs as one, ordered by time. Follow::yes goes on until nothing runs any more, and takes in who is started meanwhile.
-using MergedSink = LogSink<const channel::ManagedProcess&, const channel::LogPiece&>;
-void read_all_logs(Context& context, const state::SessionRow& row, const channel::LogQuery& query, channel::Follow follow, const MergedSink& sink);
+struct MergedSink : LogSink<const channel::ManagedProcess&, const channel::LogPiece&> {
+    std::function<void(const channel::ManagedProcess&)> on_lost; // its keeper was killed, and the log of it with it
+};
+// Whether any of them has ever printed something, asked for or not.
+bool read_all_logs(Context& context, const state::SessionRow& row, const channel::LogQuery& query, channel::Follow follow, const MergedSink& sink);
 
 } // namespace sandbox::app

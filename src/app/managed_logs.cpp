@@ -51,13 +51,15 @@ class Merge {
     Merge(const channel::Link& link, const LogQuery& query, Follow follow, const MergedSink& sink)
         : m_link(link), m_query(query), m_follow(follow), m_sink(sink) {}
 
-    void run() {
+    // Whether any of them has ever printed something.
+    bool run() {
         add_new();
         // Whoever starts later is heard from its first word on.
         m_query.tail.reset();
         if (m_follow == Follow::no) give([this](Source& source) { return next(source); });
         else follow();
-        if (m_lost.empty()) return;
+        for (const Source& source : m_sources) note_position(source);
+        if (m_lost.empty()) return m_has_printed;
         throw Error(ErrorCode::aborted, "the rest of what " + join(m_lost, " and ") + " printed is lost: too many others have ended since, or its keeper was killed");
     }
 
@@ -73,7 +75,11 @@ class Merge {
 
     void add_new() {
         for (const ManagedProcess& process : channel::list_processes(m_link)) {
-            if (!is_readable(process) || !m_known.insert(process.id).second) continue;
+            if (!m_known.insert(process.id).second) continue;
+            if (!is_readable(process)) {
+                m_sink.on_lost(process);
+                continue;
+            }
             LogQuery query = m_query;
             query.process = process.id;
             m_sources.emplace_back(m_link, process, query, m_follow);
@@ -109,7 +115,10 @@ class Merge {
             if ((entry++)->revents != 0 || source.reader.has_bytes()) fill(source);
         }
         give([this](Source& source) { return buffered(source); });
-        for (const Source& source : m_sources) m_has_expired = m_has_expired || (source.reader.is_over() && source.reader.process().expired);
+        for (const Source& source : m_sources) {
+            note_position(source);
+            m_has_expired = m_has_expired || (source.reader.is_over() && source.reader.process().expired);
+        }
         m_sources.remove_if([](const Source& source) { return source.is_lost || source.reader.is_over(); });
     }
 
@@ -119,7 +128,7 @@ class Merge {
             return source.reader.buffered();
         } catch (const Error& error) {
             if (error.code() != ErrorCode::not_found && error.code() != ErrorCode::aborted) throw;
-            lose(source);
+            lose(source, error.code() == ErrorCode::aborted);
             return std::nullopt;
         }
     }
@@ -139,17 +148,21 @@ class Merge {
         } catch (const Error& error) {
             if (error.code() != ErrorCode::session_unreachable) throw;
             const auto processes = channel::list_processes(m_link);
-            const auto is_alive = [&](const ManagedProcess& one) { return one.id == source.process.id && is_readable(one); };
-            if (std::any_of(processes.begin(), processes.end(), is_alive)) throw;
-            lose(source);
+            const auto found = std::ranges::find(processes, source.process.id, &ManagedProcess::id);
+            if (found != processes.end() && is_readable(*found)) throw;
+            lose(source, found != processes.end());
         }
     }
 
     // Told of when all the others have been given. One that went before it was begun with is as if it had gone before it was listed.
-    void lose(Source& source) {
+    void lose(Source& source, bool is_aborted) {
         source.is_lost = true;
         if (source.is_begun) m_lost.push_back(source.process.name.empty() ? source.process.id : printable(source.process.name));
+        else if (is_aborted) m_sink.on_lost(source.process);
     }
+
+    // At the end it is behind all that was printed, also where nothing of that was asked for.
+    void note_position(const Source& source) { m_has_printed = m_has_printed || source.is_begun || source.reader.position() > 0; }
 
     const channel::Link& m_link;
     LogQuery m_query;
@@ -158,6 +171,7 @@ class Merge {
     std::list<Source> m_sources;
     std::set<std::string> m_known;
     std::vector<std::string> m_lost;
+    bool m_has_printed = false;
     bool m_has_expired = false; // the session, and it is not asked for more
 };
 
@@ -178,8 +192,8 @@ ManagedProcess read_log(Context& context, const state::SessionRow& row, const Lo
     });
 }
 
-void read_all_logs(Context& context, const state::SessionRow& row, const LogQuery& query, Follow follow, const MergedSink& sink) {
-    reach(context, row, [&](const channel::Link& link) { Merge(link, query, follow, sink).run(); });
+bool read_all_logs(Context& context, const state::SessionRow& row, const LogQuery& query, Follow follow, const MergedSink& sink) {
+    return reach(context, row, [&](const channel::Link& link) { return Merge(link, query, follow, sink).run(); });
 }
 
 } // namespace sandbox::app

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/observe.hpp"
 
+#include "app/deadlines.hpp"
 #include "app/sessions.hpp"
 #include "domain/labels.hpp"
 #include "util/time.hpp"
@@ -119,13 +120,14 @@ std::vector<SessionView> observe(Context& context, std::vector<state::SessionRow
         view.age_ms = std::max<std::int64_t>(0, now - row.created_ms);
         view.state = row.state;
         if (!state::is_closed(row.state)) {
-            if (row.expires_ms > 0) view.time_left_ms = std::max<std::int64_t>(0, row.expires_ms - now);
+            const auto left = time_left_ms(row);
+            if (left) view.time_left_ms = std::max<std::int64_t>(0, *left);
             const auto* containers = engines.containers_of(row);
             view.engine_answered = containers != nullptr;
             if (containers != nullptr) {
                 const auto found = containers->find(row.id);
                 if (found != containers->end()) view.container = found->second;
-                view.state = true_state(row, view.container ? &*view.container : nullptr, now);
+                view.state = true_state(row, view.container ? &*view.container : nullptr, row.expires_ms - left.value_or(0));
             }
         }
         view.row = std::move(row);

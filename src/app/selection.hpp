@@ -13,10 +13,18 @@
 
 namespace sandbox::app {
 
+// Sessions whose time is over and that nobody has cleared away, where none are named.
+enum class Overdue {
+    skip,
+    kept, // those alone that are kept when they stop: with more time they start again
+    all,
+};
+
 struct SessionSelection {
     std::vector<std::string> names{};            // ids or names; none: every open session that the rest leaves
     std::map<std::string, std::string> labels{}; // those that carry all of these
     bool all_owners = false;                     // without names only
+    Overdue overdue = Overdue::skip;             // without names only
 };
 
 struct SelectedSession {

@@ -2,6 +2,7 @@
 #include "app/sessions.hpp"
 
 #include "app/agent_volume.hpp"
+#include "app/deadlines.hpp"
 #include "app/past.hpp"
 #include "domain/labels.hpp"
 #include "domain/names.hpp"
@@ -21,7 +22,7 @@ bool gives_files(const engine::ContainerInfo& container) {
 
 // One whose container does not run any more, for whoever wanted to use it.
 Error ended_error(const state::SessionRow& row, const std::string& who, const engine::ContainerInfo* container) {
-    const bool has_expired = row.expires_ms > 0 && row.expires_ms <= wall_now_ms();
+    const bool has_expired = is_over(row);
     const bool was_stopped = container != nullptr && row.state == state::SessionState::stopped;
     const bool is_kept = container != nullptr && is_kept_stopped(*container);
     std::string text = has_expired   ? who + " expired at " + format_rfc3339(row.expires_ms) + (is_kept ? ", and is kept stopped" : "")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/teardown.hpp"
 
+#include "app/deadlines.hpp"
 #include "app/events.hpp"
 #include "app/presence.hpp"
 #include "app/sessions.hpp"
@@ -150,7 +151,7 @@ namespace {
 
 // Why a session is over whatever its container says; absent while it is not. Looked at under the lock: an extend or a destroy may have come first.
 std::optional<Ending> overdue_ending(const state::Store& store, const state::SessionRow& row) {
-    if (row.expires_ms <= wall_now_ms()) return Ending{state::SessionState::expired, "ttl"};
+    if (is_over(row)) return Ending{state::SessionState::expired, "ttl"};
     if (is_abandoned(store, row.id)) return Ending{state::SessionState::destroyed, "the sandbox that it was made for was killed"};
     return std::nullopt;
 }

@@ -22,6 +22,7 @@ using agent::Operation;
 constexpr std::size_t k_input_piece = 128 << 10;
 constexpr Milliseconds k_confirm_patience{5000}; // for the agent to say that the command has been ended
 constexpr Milliseconds k_probe_patience{2000};
+constexpr Milliseconds k_first_patience{500}; // before somebody else is asked whether it can
 constexpr Milliseconds k_least_hello_patience{1000};
 
 std::string encode_request(const ExecRequest& request, const std::vector<std::string>& items) {
@@ -58,10 +59,14 @@ bool wait_writable_alone(int fd) {
 // One exec from its first frame to its last.
 class ExecCall {
   public:
-    ExecCall(agent::FramedStream connection, std::uint32_t version, const ExecRequest& request, ExecIo& io)
-        : m_connection(std::move(connection)), m_io(io), m_grace(request.grace), m_reads_input(request.stdin_open && io.stdin_fd >= 0),
+    // `on_silence` as in Link.
+    ExecCall(agent::FramedStream connection, std::uint32_t version, const ExecRequest& request, ExecIo& io, std::function<void()> on_silence)
+        : m_connection(std::move(connection)), m_io(io), m_on_silence(std::move(on_silence)), m_grace(request.grace), m_reads_input(request.stdin_open && io.stdin_fd >= 0),
           m_may_detach(!io.detach_keys.empty() && version >= agent::k_live_version) {
-        if (request.timeout.count() > 0) expect_end(request.timeout + m_grace);
+        if (request.timeout.count() > 0) {
+            expect_end(request.timeout + m_grace);
+            if (m_on_silence) m_ask_at = boot_now_ms() + (request.timeout + k_first_patience).count();
+        }
         if (request.stdin_open && !m_reads_input) send_frame(m_connection, agent::frame_header(FrameType::stdin_data, 0));
     }
 
@@ -73,6 +78,8 @@ class ExecCall {
     }
     // The signal that ended the command; 0: none.
     int end_signal() const { return m_signals ? m_signals->end_signal() : 0; }
+    // The time was over, and the container does not run: nothing more will come.
+    bool is_frozen() const { return m_is_frozen; }
     // What on_output threw, or that standard input could not be read.
     std::exception_ptr failure() const { return m_failure; }
 
@@ -86,12 +93,16 @@ class ExecCall {
     void send_input();
     std::size_t before_detach(std::string_view input);
     void expect_end(Milliseconds within);
+    void ask();
     int poll_timeout() const;
     bool may_send_input() const { return m_reads_input && m_credit > 0; }
 
     agent::FramedStream m_connection;
     ExecIo& m_io;
+    std::function<void()> m_on_silence;
     Milliseconds m_grace;
+    std::int64_t m_ask_at = 0; // when m_on_silence is to be called once, CLOCK_BOOTTIME; 0: not
+    bool m_is_frozen = false;
     // When a silent agent is given up on (frozen, or subverted), CLOCK_BOOTTIME; 0: the command may take as long as it likes.
     std::int64_t m_give_up_at = 0;
     bool m_reads_input;
@@ -114,6 +125,8 @@ std::optional<ExecResult> ExecCall::serve() {
         const bool is_buffered = m_connection.stream().buffered();
         const int ready = ::poll(set.data(), set.size(), is_buffered ? 0 : poll_timeout());
         if (ready < 0) continue;
+        if (ready == 0 && m_ask_at != 0 && boot_now_ms() >= m_ask_at) ask();
+        if (m_is_frozen) return std::nullopt;
         if (ready == 0 && m_give_up_at != 0 && boot_now_ms() >= m_give_up_at) return std::nullopt;
         if (set[2].revents != 0) take_signal();
         if (set[1].revents != 0) send_input();
@@ -133,9 +146,21 @@ void ExecCall::expect_end(Milliseconds within) {
     if (m_give_up_at == 0 || at < m_give_up_at) m_give_up_at = at;
 }
 
+// A frozen agent keeps no time-out, and its caller must not wait for whoever thaws it.
+void ExecCall::ask() {
+    m_ask_at = 0;
+    try {
+        m_on_silence();
+    } catch (const Error& error) {
+        if (error.signal() != 0) throw;
+        m_is_frozen = error.code() == ErrorCode::session_unreachable;
+    }
+}
+
 int ExecCall::poll_timeout() const {
-    if (m_give_up_at == 0) return -1;
-    return static_cast<int>(std::clamp<std::int64_t>(m_give_up_at - boot_now_ms(), 0, 1 << 30));
+    if (m_give_up_at == 0) return -1; // nor is anything to be asked then
+    const std::int64_t next = m_ask_at != 0 ? std::min(m_ask_at, m_give_up_at) : m_give_up_at;
+    return static_cast<int>(std::clamp<std::int64_t>(next - boot_now_ms(), 0, 1 << 30));
 }
 
 // False at the end of the stream, however it came about.
@@ -226,8 +251,8 @@ bool still_answers(const Link& link) {
     }
 }
 
-ExecResult lost_result(const Link& link) {
-    if (!still_answers(link)) {
+ExecResult lost_result(const Link& link, const ExecCall& call) {
+    if (call.is_frozen() || !still_answers(link)) {
         throw Error(ErrorCode::session_unreachable, "the session ended or stopped answering while the command ran");
     }
     ExecResult result;
@@ -256,9 +281,9 @@ std::optional<ExecResult> carry_out(ExecCall& call, const ExecRequest& request, 
 // Whether the agent knows how to detach decides whether the keys are looked for, so there its version is waited for.
 ExecCall begin(const Link& link, const ExecRequest& request, const std::vector<std::string>& items, ExecIo& io) {
     std::string frames = encode_request(request, items);
-    if (io.detach_keys.empty()) return {open_connection(link, Operation::exec, frames, start_patience(request.timeout)), 0, request, io};
+    if (io.detach_keys.empty()) return {open_connection(link, Operation::exec, frames, start_patience(request.timeout)), 0, request, io, link.on_silence};
     auto [connection, version] = open_tree_connection(link, Operation::exec, [&](std::uint32_t) { return frames; });
-    return {std::move(connection), version, request, io};
+    return {std::move(connection), version, request, io, link.on_silence};
 }
 
 } // namespace
@@ -284,16 +309,17 @@ ExecResult exec(const Link& link, const ExecRequest& request, ExecIo& io) {
     ExecCall call = begin(link, request, items, io);
     const auto result = carry_out(call, request, io);
     throw_failure(call);
-    return result ? *result : lost_result(link);
+    return result ? *result : lost_result(link, call);
 }
 
-std::optional<ExecResult> exec_over(std::unique_ptr<Stream> stream, const ExecRequest& request, ExecIo& io, const std::function<void()>& end_all) {
+std::optional<ExecResult> exec_over(std::unique_ptr<Stream> stream, const ExecRequest& request, ExecIo& io, const std::function<void()>& on_silence,
+                                    const std::function<void()>& end_all) {
     if (request.argv.empty()) throw Error(ErrorCode::usage, "no command");
     const std::vector<std::string> items = command_items(request.argv, request.env);
     if (is_too_big(items)) return too_big();
     agent::FramedStream connection(std::move(stream));
     send_frame(connection, encode_request(request, items));
-    ExecCall call(std::move(connection), agent::k_protocol_version, request, io);
+    ExecCall call(std::move(connection), agent::k_protocol_version, request, io, on_silence);
     const auto result = carry_out(call, request, io);
     if (!result) end_all();
     throw_failure(call);

@@ -15,7 +15,8 @@ namespace sandbox::channel {
 
 // As exec(), `request.cwd` being absolute. Where no result comes (the supervisor was killed, or answers no more) `end_all` is called before
 // anything else, to end what it has left; then, unless a signal ended the command, the result is absent. Throws protocol_error for what is
-// no supervisor's.
-std::optional<ExecResult> exec_over(std::unique_ptr<Stream> stream, const ExecRequest& request, ExecIo& io, const std::function<void()>& end_all);
+// no supervisor's. `on_silence` as in Link.
+std::optional<ExecResult> exec_over(std::unique_ptr<Stream> stream, const ExecRequest& request, ExecIo& io, const std::function<void()>& on_silence,
+                                    const std::function<void()>& end_all);
 
 } // namespace sandbox::channel

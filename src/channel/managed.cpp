@@ -53,8 +53,10 @@ ManagedProcess process_of(const FrameView& frame) {
     return checked(agent::decode_managed_info(frame.payload));
 }
 
-void take_readiness(agent::FramedStream& connection, const ProcessRequest& request, StartedProcess& started) {
-    const FrameView frame = read_before(connection, boot_now_ms() + (request.ready_timeout + k_leeway).count());
+void take_readiness(agent::FramedStream& connection, const ProcessRequest& request, const Await& await, StartedProcess& started) {
+    const std::int64_t until = boot_now_ms() + (request.ready_timeout + k_leeway).count();
+    if (await && !connection.stream().buffered()) await(connection.fd(), until);
+    const FrameView frame = read_before(connection, until);
     if (frame.type != FrameType::reply) throw agent::WireError("unexpected frame");
     auto message = agent::decode_ready(frame.payload);
     started.ready = public_ready(message.outcome);
@@ -81,7 +83,8 @@ std::string_view state_name(ManagedState state) {
     return "aborted";
 }
 
-StartedProcess start_process(const Link& link, const ProcessRequest& request, const std::function<void(const ManagedProcess&)>& on_started) {
+StartedProcess start_process(const Link& link, const ProcessRequest& request, const std::function<void(const ManagedProcess&)>& on_started,
+                             const Await& await) {
     if (request.argv.empty()) throw Error(ErrorCode::usage, "no command");
     StartedProcess started;
     const auto items = command_items(request.argv, request.env);
@@ -98,7 +101,7 @@ StartedProcess start_process(const Link& link, const ProcessRequest& request, co
         }
         started.process = process_of(frame);
         on_started(*started.process);
-        if (request.ready_port != 0 || !request.ready_log.empty()) take_readiness(connection, request, started);
+        if (request.ready_port != 0 || !request.ready_log.empty()) take_readiness(connection, request, await, started);
     });
     return started;
 }

@@ -47,9 +47,12 @@ struct StartedProcess {
     bool port_seen = true; // what of it was there when the time was over
     bool log_seen = true;
 };
-// `on_started` is called once the command is executed, before it is waited for. Throws exists when a running one has the name,
-// limit_exceeded when too many run, session_unreachable.
-StartedProcess start_process(const Link& link, const ProcessRequest& request, const std::function<void(const ManagedProcess&)>& on_started);
+// `on_started` is called once the command is executed, before it is waited for; then `await` returns when the descriptor is readable or
+// `until` (boot_now_ms) has passed, and throws what is to end the waiting: the process goes on. Throws exists when a running one has the
+// name, limit_exceeded when too many run, session_unreachable.
+using Await = std::function<void(int fd, std::int64_t until)>;
+StartedProcess start_process(const Link& link, const ProcessRequest& request, const std::function<void(const ManagedProcess&)>& on_started,
+                             const Await& await = {});
 
 // In the order in which they were started. Looking: never counts as activity.
 std::vector<ManagedProcess> list_processes(const Link& link, Milliseconds deadline = Milliseconds(10'000));

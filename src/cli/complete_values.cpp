@@ -2,6 +2,7 @@
 #include "cli/complete_values.hpp"
 
 #include "app/copy.hpp"
+#include "app/deadlines.hpp"
 #include "app/listing.hpp"
 #include "domain/manifest.hpp"
 #include "state/events.hpp"
@@ -22,13 +23,17 @@ bool is_given(const Place& place, const std::string& value) {
 std::vector<Candidate> alternatives(std::string_view choices) {
     std::vector<Candidate> all;
     if (choices.find('|') == std::string_view::npos) return all;
-    for (auto& choice : split(choices, '|')) all.push_back({std::move(choice), ""});
+    for (auto& choice : split(choices, '|')) {
+        // The number is the typist's.
+        if (choice.ends_with(":N")) choice.pop_back();
+        all.push_back({std::move(choice), ""});
+    }
     return all;
 }
 
 std::string time_left(const state::SessionRow& row) {
-    if (row.expires_ms == 0) return "";
-    return ", " + format_duration(Milliseconds(row.expires_ms - wall_now_ms())) + " left";
+    const auto left = app::time_left_ms(row);
+    return left ? ", " + format_duration(Milliseconds(*left)) + " left" : "";
 }
 
 // By name, which is what people type; by id where there is none, or where one is being typed.

@@ -9,6 +9,7 @@
 #include "util/text.hpp"
 #include "util/time.hpp"
 
+#include <filesystem>
 #include <unistd.h>
 
 namespace sandbox::cli {
@@ -64,6 +65,15 @@ domain::ManifestBuilder session_builder(const Invocation& call) {
     }
     builder.set("lifecycle.autoDestroy", "true", "--rm");
     return builder;
+}
+
+domain::Manifest session_manifest(const domain::ManifestBuilder& builder) {
+    auto manifest = builder.build();
+    for (auto& [name, value] : manifest.env) {
+        // It is read again when the session is started again, from wherever that is.
+        if (value.kind == domain::EnvValue::Kind::from_file) value.value = std::filesystem::absolute(value.value).string();
+    }
+    return manifest;
 }
 
 app::CreateOptions create_options(Invocation& call, const domain::ManifestBuilder& builder) {

@@ -3,6 +3,7 @@
 
 #include "app/deadlines.hpp"
 #include "cli/lifecycle_documents.hpp"
+#include "domain/names.hpp"
 #include "util/text.hpp"
 #include "util/time.hpp"
 
@@ -332,13 +333,23 @@ std::string ended_line(const app::EndedSession& ended) {
     return line(object);
 }
 
-std::string not_ended_line(const state::SessionRow& row, const Error& error) {
-    Json object = identity_of(row);
+namespace {
+
+std::string without_outcome(Json object, const Error& error) {
     object["outcome"] = nullptr;
     object["what"] = nullptr;
     object["endedAt"] = nullptr;
     object["error"] = error_of(error);
     return line(object);
+}
+
+} // namespace
+
+std::string not_ended_line(const state::SessionRow& row, const Error& error) { return without_outcome(identity_of(row), error); }
+
+std::string unknown_line(const std::string& target, const Error& error) {
+    const bool is_id = domain::is_session_id(target);
+    return without_outcome({{"id", is_id ? text(target) : Json(nullptr)}, {"name", is_id ? Json(nullptr) : text(target)}, {"owner", nullptr}}, error);
 }
 
 std::string usage_line(const app::Usage& usage) { return line(usage_of(usage)); }

@@ -31,6 +31,13 @@ std::uint64_t number_of(const Event& event, std::string_view name) {
     return number == nullptr ? 0 : static_cast<std::uint64_t>(*number);
 }
 
+// "web (p1)".
+std::string process_of(const Event& event) {
+    const std::string name = text_of(event, "processName");
+    const std::string id = text_of(event, "process");
+    return name.empty() ? id : name + " (" + id + ")";
+}
+
 // How an exec ended, in the words of a person.
 std::string exec_end(const Event& event) {
     const std::string outcome = text_of(event, "outcome");
@@ -63,6 +70,8 @@ std::string event_text(const Event& event) {
     case EventKind::paused:
     case EventKind::resumed:
     case EventKind::stopped: return text_of(event, "reason");
+    case EventKind::process_started:
+    case EventKind::process_stopped: return process_of(event) + ": " + text_of(event, "command");
     case EventKind::collected: return text_of(event, "what") + " " + text_of(event, "id") + " (" + text_of(event, "why") + ")";
     }
     return {};

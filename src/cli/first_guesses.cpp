@@ -373,6 +373,11 @@ std::optional<std::string> look_up(const Table& table, std::string_view command,
 std::optional<std::string> hint_for_verb(std::string_view verb) { return look_up(k_verbs, "", verb); }
 
 std::optional<std::string> hint_for_option(std::string_view command, std::string_view option) {
+    const bool is_negative = option.size() > 1 && option[1] >= '0' && option[1] <= '9';
+    if (command == "extend" && is_negative) {
+        const std::string time(option.substr(1));
+        return "the end becomes now and that long, sooner or later than it was: sandbox extend SESSION " + time + " ends it " + time + " from now";
+    }
     return look_up(k_options, command, option);
 }
 

@@ -64,7 +64,7 @@ void Job::prepare() {
     }
     const auto builder = session_builder(m_call);
     if (!has_image(builder)) throw no_image(m_call);
-    m_manifest = builder.build();
+    m_manifest = session_manifest(builder);
     m_how = create_options(m_call, builder);
     m_exports_wanted = domain::exports_of(m_manifest);
     app::check_export_targets(m_exports_wanted, m_how.roots);

@@ -105,6 +105,12 @@ std::string stopped_document(const std::vector<ManagedProcess>& stopped, const S
     return line(object);
 }
 
+std::string lost_log_line(const ManagedProcess& process) {
+    Json object = log_line(process.id, process.name, 0, 0, process.ended_ms);
+    object["lost"] = true;
+    return line(object);
+}
+
 std::string LogLines::add(const ManagedProcess& process, const LogPiece& piece) {
     Held& held = m_held[process.id];
     std::string lines;

@@ -29,6 +29,9 @@ std::string waited_document(const ProcessDocument& document);
 using StopFailures = std::vector<std::pair<std::string, Error>>;
 std::string stopped_document(const std::vector<channel::ManagedProcess>& stopped, const StopFailures& failures);
 
+// Of one whose log went with its keeper, among the lines of the others.
+std::string lost_log_line(const channel::ManagedProcess& process);
+
 // A log as one object a line: text where it is text, base64 where it is not. A character that a piece ends in the middle of is kept back
 // for the next one; `next` counts what is in the line, so whoever goes on from there misses nothing.
 class LogLines {

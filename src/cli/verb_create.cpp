@@ -64,7 +64,7 @@ std::string plan_text(const domain::Manifest& manifest, const std::vector<domain
 
 int run(Invocation& call) {
     const auto builder = session_builder(call);
-    const auto manifest = builder.build();
+    const auto manifest = session_manifest(builder);
     if (call.has("reuse") && manifest.name.empty()) {
         throw Error(ErrorCode::usage, "--reuse needs a name").hint("--name NAME says which session is meant");
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/lifecycle.hpp"
+#include "app/sessions.hpp"
 #include "cli/lifecycle_output.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/options.hpp"
@@ -19,7 +20,18 @@ std::vector<Option> options() {
     return {{"ttl", 0, "DURATION", "how long from now on, instead of the last argument"}, label_option(), all_owners_option()};
 }
 
+// "-5m" and "+1h", as if the end were moved by so much.
+Error not_relative(const std::string& text) {
+    return Error(ErrorCode::usage, quoted(text) + " is no new end: extend takes how long the session lives from now on, sooner or later than it was to end")
+        .hint("sandbox extend SESSION " + printable(text.substr(1)) + " ends it " + printable(text.substr(1)) + " from now; sandbox destroy SESSION ends it at once");
+}
+
+bool is_relative(const std::string& text) {
+    return text.size() > 1 && (text.front() == '-' || text.front() == '+') && text.find_first_of("0123456789") == 1;
+}
+
 bool is_duration(const std::string& text) {
+    if (is_relative(text)) throw not_relative(text);
     try {
         domain::parse_duration(text);
         return true;
@@ -30,9 +42,34 @@ bool is_duration(const std::string& text) {
     }
 }
 
+bool is_session(Invocation& call, const std::string& name) {
+    try {
+        app::find_session(call.context().lookup(), call.context().owner(), name);
+        return true;
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::not_found) throw;
+        return false;
+    }
+}
+
+// A duration may be the name of a session, and so may a number. What is a duration and no name stands in the wrong place.
+void check_order(Invocation& call, const std::vector<std::string>& names) {
+    for (std::size_t i = 0; i + 1 < names.size(); ++i) {
+        const bool is_number = names[i].find_first_not_of("0123456789.") == std::string::npos;
+        if (is_number || is_session(call, names[i]) || !is_duration(names[i])) continue;
+        std::vector<std::string> others = names;
+        others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+        throw Error(ErrorCode::usage, quoted(names[i]) + " stands where a session is named")
+            .hint(printable("the duration comes last: sandbox extend " + join(others, " ") + " " + names[i]));
+    }
+}
+
 // The last argument where it is one, and there is something before it that says which sessions are meant.
 std::optional<std::string> take_duration(const Invocation& call, std::vector<std::string>& names) {
-    if (auto given = call.value("ttl")) return given;
+    if (auto given = call.value("ttl")) {
+        if (is_relative(*given)) throw not_relative(*given);
+        return given;
+    }
     const std::size_t others = call.labels().empty() ? 1 : 0;
     if (names.size() <= others || !is_duration(names.back())) return std::nullopt;
     std::string text = std::move(names.back());
@@ -60,7 +97,9 @@ void print_ends(const app::LifecycleReport& report, bool is_one) {
 int run(Invocation& call) {
     std::vector<std::string> names = call.arguments();
     const auto text = take_duration(call, names);
-    const auto selection = selection_of(call, names, "extend");
+    if (!text) check_order(call, names);
+    auto selection = selection_of(call, names, "extend");
+    if (text) selection.overdue = app::Overdue::kept;
     std::optional<Milliseconds> ttl;
     if (text) ttl = checked(call, *text);
     const auto report = app::extend_sessions(call.context(), selection, ttl);

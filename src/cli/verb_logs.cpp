@@ -63,8 +63,6 @@ void pass_on(OutputStream stream, std::string_view bytes) {
     }
 }
 
-void tell_of_hole(const std::string& who, std::uint64_t bytes) { say(who + counted(bytes, "byte") + " of older output were dropped here"); }
-
 // Whole lines with something in front, of several streams that come in pieces.
 class PrefixedLines {
   public:
@@ -87,11 +85,17 @@ class PrefixedLines {
         pass_on(piece.stream, lines);
     }
 
-    void finish() {
-        for (const auto& [key, partial] : m_partial) {
-            if (!partial.text.empty()) pass_on(key.second, partial.prefix + partial.text + "\n");
+    // What comes next of this process, if anything, does not go on where its lines end.
+    void finish(const std::string& process) {
+        for (auto partial = m_partial.begin(); partial != m_partial.end();) {
+            const auto& [id, stream] = partial->first;
+            if (id == process && !partial->second.text.empty()) pass_on(stream, partial->second.prefix + partial->second.text + "\n");
+            partial = id == process ? m_partial.erase(partial) : std::next(partial);
         }
-        m_partial.clear();
+    }
+
+    void finish() {
+        while (!m_partial.empty()) finish(std::string(m_partial.begin()->first.first));
     }
 
   private:
@@ -102,6 +106,11 @@ class PrefixedLines {
     Prefix m_prefix;
     std::map<std::pair<std::string, OutputStream>, Partial> m_partial;
 };
+
+void tell_of_hole(PrefixedLines& lines, const ManagedProcess& process, const std::string& who, std::uint64_t bytes) {
+    lines.finish(process.id);
+    say(who + counted(bytes, "byte") + " of older output were dropped here");
+}
 
 std::string stamp(const Invocation& call, std::int64_t time_ms) { return call.has("timestamps") ? format_rfc3339_ms(time_ms) + " " : ""; }
 
@@ -116,7 +125,7 @@ int run_proc_logs(Invocation& call) {
     if (call.json()) query.process = (named = app::find_process(call.context(), row, query.process)).id;
     const auto on_piece = [&](const LogPiece& piece) {
         if (call.json()) print_out(documents.add(named, piece));
-        else if (piece.dropped > 0) tell_of_hole("", piece.dropped);
+        else if (piece.dropped > 0) tell_of_hole(stamped, named, "", piece.dropped);
         else if (call.has("timestamps")) stamped.add(named, piece);
         else pass_on(piece.stream, piece.bytes);
     };
@@ -131,17 +140,25 @@ int run_logs(Invocation& call) {
     const auto row = app::find_open_session(call.context().lookup(), call.context().owner(), call.arguments().front());
     LogLines documents;
     PrefixedLines lines([&](const ManagedProcess& process, std::int64_t time_ms) { return stamp(call, time_ms) + app::called(process) + " | "; });
-    bool any = false;
+    bool is_silent = true;
     const auto on_piece = [&](const ManagedProcess& process, const LogPiece& piece) {
-        any = true;
+        is_silent = false;
         if (call.json()) print_out(documents.add(process, piece));
-        else if (piece.dropped > 0) tell_of_hole(app::called(process) + ": ", piece.dropped);
+        else if (piece.dropped > 0) tell_of_hole(lines, process, app::called(process) + ": ", piece.dropped);
         else lines.add(process, piece);
     };
-    app::read_all_logs(call.context(), row, query, call.has("follow") ? Follow::yes : Follow::no, {on_piece, STDOUT_FILENO});
+    const auto on_lost = [&](const ManagedProcess& process) {
+        is_silent = false;
+        say("what " + app::called(process) + " printed is lost: its keeper in the session was killed");
+        if (call.json()) print_out(lost_log_line(process));
+    };
+    const bool has_printed = app::read_all_logs(call.context(), row, query, call.has("follow") ? Follow::yes : Follow::no, {{on_piece, STDOUT_FILENO}, on_lost});
     if (call.json()) print_out(documents.finish());
     lines.finish();
-    if (!any && !call.json() && !call.quiet()) say("no managed process of " + quoted(call.arguments().front()) + " has printed anything");
+    if (!is_silent || call.json() || call.quiet()) return 0;
+    const std::string nobody = "no managed process of " + quoted(call.arguments().front()) + " has printed anything";
+    if (!has_printed) say(nobody);
+    else if (query.since_ms > 0) say(nobody + " since then");
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/process_documents.hpp"
+#include "cli/result_file.hpp"
 #include "cli/verbs.hpp"
 #include "domain/names.hpp"
 #include "domain/units.hpp"
@@ -14,6 +15,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <functional>
 
 namespace sandbox::cli {
 namespace {
@@ -31,7 +33,7 @@ std::vector<Option> start_options() {
             {"env", 'e', "NAME=VALUE", "set a variable; NAME alone takes it from here", true, false, Completer::variable},
             {"env-file", 0, "FILE", "variables from a file of NAME=VALUE lines", true},
             {"workdir", 'w', "DIR", "where the command starts, relative to the session's workdir", false, false, Completer::nothing},
-            {"restart", 0, "no|on-failure:N", "start it again when it fails, N times at most", false, false, Completer::nothing},
+            {"restart", 0, "no|on-failure:N", "start it again when it fails, N times at most"},
             {"ready-port", 0, "PORT", "return once it listens on this TCP port inside", false, false, Completer::nothing},
             {"ready-log", 0, "TEXT", "return once it has printed this", false, false, Completer::nothing},
             {"ready-timeout", 0, "DURATION", "how long to wait for that (60s; status 124)", false, false, Completer::nothing},
@@ -88,13 +90,9 @@ channel::ProcessRequest request_from(const Invocation& call) {
     return request;
 }
 
-int run_start(Invocation& call) {
+int start(Invocation& call, const std::function<void(const ManagedProcess&)>& on_started) {
     const auto request = request_from(call);
     const auto target = app::open_for_exec(call.context(), call.arguments().front());
-    // Before it is waited for: whoever is interrupted then knows what to stop.
-    const auto on_started = [&](const ManagedProcess& process) {
-        if (!call.json()) print_out(process.id + "\n");
-    };
     const auto started = app::start_process(call.context(), target, request, on_started);
     const auto error = app::start_error(call.context(), target, started, request);
     if (error) print_error(*error);
@@ -103,6 +101,23 @@ int run_start(Invocation& call) {
     if (started.ready != Ready::not_asked) ready = started.ready == Ready::ready;
     print_out(started_document({started.process, ready, error}));
     return app::start_exit_status(started);
+}
+
+int run_start(Invocation& call) {
+    std::optional<ManagedProcess> running;
+    // Before it is waited for: whoever is interrupted then knows what to stop.
+    const auto on_started = [&](const ManagedProcess& process) {
+        running = process;
+        if (!call.json()) print_out(process.id + "\n");
+    };
+    try {
+        return start(call, on_started);
+    } catch (const Error& error) {
+        if (!call.json() || !running) throw;
+        print_error(error);
+        print_out(started_document({running, false, error}));
+        return error.exit_status();
+    }
 }
 
 std::string status_cell(const ManagedProcess& process) {
@@ -139,15 +154,26 @@ int run_ls(Invocation& call) {
     return 0;
 }
 
+// What there is to say of one that had not to be stopped, or not only: its own status is not what stop has done. Empty: nothing.
+std::string stop_note(const app::StoppedProcess& stopped) {
+    const auto& [before, process] = stopped;
+    const std::string who = app::called(process);
+    const bool was_running = before.state == ManagedState::running || before.state == ManagedState::restarting;
+    if (was_running && process.state == ManagedState::stopped) return {};
+    if (was_running) return who + " ended by itself meanwhile (" + status_cell(process) + ")";
+    if (before.left_running == 0) return who + " had ended already (" + status_cell(process) + ")";
+    return who + " had ended already (" + status_cell(process) + "), and " + counted(before.left_running, "process") + " that it had left running " +
+           (before.left_running == 1 ? "was" : "were") + " ended";
+}
+
 ManagedProcess stop_one(Invocation& call, const state::SessionRow& row, const std::string& name, std::optional<Milliseconds> grace) {
-    const std::int64_t asked = wall_now_ms();
-    const auto process = app::stop_process(call.context(), row, name, grace);
+    const auto stopped = app::stop_process(call.context(), row, name, grace);
+    const ManagedProcess& process = stopped.process;
     if (process.left_running > 0) {
         throw Error(ErrorCode::cleanup_failed, counted(process.left_running, "process") + " of " + app::called(process) + " could not be ended")
             .hint("sandbox destroy ends everything in the session");
     }
-    const bool had_ended = process.ended_ms != 0 && process.ended_ms < asked && process.state != ManagedState::stopped;
-    if (had_ended && !call.quiet()) say(app::called(process) + " had ended already (" + status_cell(process) + ")");
+    if (const auto note = stop_note(stopped); !note.empty() && !call.quiet()) say(note);
     return process;
 }
 
@@ -171,7 +197,7 @@ int run_stop(Invocation& call) {
     return failures.empty() ? 0 : failures.front().second.exit_status();
 }
 
-int run_wait(Invocation& call) {
+int wait(Invocation& call, std::optional<ResultFile>& result_file) {
     const auto row = app::find_open_session(call.context().lookup(), call.context().owner(), call.arguments().front());
     const std::string& name = call.arguments()[1];
     std::optional<Milliseconds> patience;
@@ -185,8 +211,20 @@ int run_wait(Invocation& call) {
         say(app::called(*document.process) + " has ended and left " + counted(document.process->left_running, "process") +
             " running; sandbox proc stop ends what is left");
     }
+    if (result_file) result_file->write(waited_document(document));
     if (call.json()) print_out(waited_document(document));
     return document.process ? app::process_exit_status(*document.process) : k_timed_out;
+}
+
+int run_wait(Invocation& call) {
+    std::optional<ResultFile> result_file;
+    if (const auto path = call.value("result")) result_file.emplace(*path);
+    try {
+        return wait(call, result_file);
+    } catch (const Error& error) {
+        if (result_file) result_file->write(waited_document({std::nullopt, std::nullopt, error}));
+        throw;
+    }
 }
 
 } // namespace
@@ -253,7 +291,8 @@ const Command k_proc_wait{
     .positionals = {{"SESSION", Completer::session}, {"PROCESS"}},
     .status = StatusRule::passed_through,
     .options = [] {
-        return std::vector<Option>{{"timeout", 0, "DURATION", "no longer than this (status 124); the process goes on", false, false, Completer::nothing}};
+        return std::vector<Option>{{"timeout", 0, "DURATION", "no longer than this (status 124); the process goes on", false, false, Completer::nothing},
+                                   {"result", 0, "FILE", "write how it ended as JSON to FILE or /dev/fd/N, beside the status"}};
     },
     .examples = [] { return std::vector<std::string_view>{"sandbox proc wait $S build", "sandbox proc wait --timeout 5m $S build"}; },
     .details = "The status is the process's own, 128+n when signal n ended it; 124 on a time-out, 125 for sandbox's own failures.\n"

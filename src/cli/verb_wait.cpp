@@ -43,12 +43,14 @@ int give_up(const Invocation& call, const std::vector<state::SessionRow>& left, 
 }
 
 int run(Invocation& call) {
-    const auto selection = selection_of(call, call.arguments(), "wait");
+    auto selection = selection_of(call, call.arguments(), "wait");
+    selection.overdue = app::Overdue::all; // they may be ending just now
     const auto time = patience(call);
+    std::vector<app::SessionFailure> unknown;
     std::vector<app::SessionFailure> failures;
     std::vector<state::SessionRow> rows;
-    for (auto& one : app::select_sessions(call.context(), selection, failures)) rows.push_back(std::move(one.row));
-    if (rows.empty() && failures.empty() && !call.quiet()) say("nothing matched");
+    for (auto& one : app::select_sessions(call.context(), selection, unknown)) rows.push_back(std::move(one.row));
+    if (rows.empty() && unknown.empty() && !call.quiet()) say("nothing matched");
     std::optional<std::int64_t> until;
     if (time) until = boot_now_ms() + time->count();
     app::Waiting waiting(call.context(), std::move(rows));
@@ -56,6 +58,10 @@ int run(Invocation& call) {
         tell(call, *ended);
         if (ended->error) failures.push_back({ended->row.name.empty() ? ended->row.id : ended->row.name, *ended->error});
     }
+    for (const auto& [target, error] : unknown) {
+        if (call.json()) print_out(unknown_line(target, error));
+    }
+    failures.insert(failures.begin(), unknown.begin(), unknown.end());
     const int status = print_failures(failures);
     const int late = give_up(call, waiting.left(), time.value_or(Milliseconds(0)));
     return status != 0 ? status : late;

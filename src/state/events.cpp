@@ -39,7 +39,8 @@ constexpr std::array k_names{
     Name{EventKind::expired, "session.expired"},     Name{EventKind::collected, "gc.removed"},
     Name{EventKind::extended, "session.extended"},   Name{EventKind::paused, "session.paused"},
     Name{EventKind::resumed, "session.resumed"},     Name{EventKind::stopped, "session.stopped"},
-    Name{EventKind::started, "session.started"},
+    Name{EventKind::started, "session.started"},     Name{EventKind::process_started, "process.started"},
+    Name{EventKind::process_stopped, "process.stopped"},
 };
 
 // Cut at the start of a character.

@@ -21,7 +21,8 @@
 
 namespace sandbox::state {
 
-enum class EventKind { created, exec_started, exec_ended, written, exported, destroyed, expired, collected, extended, paused, resumed, stopped, started };
+enum class EventKind { created, exec_started, exec_ended, written, exported, destroyed, expired, collected, extended, paused, resumed, stopped, started,
+                       process_started, process_stopped };
 // "session.created", "exec.ended", ...: as they stand in the file and on the command line.
 std::string_view event_name(EventKind kind);
 std::optional<EventKind> event_from_name(std::string_view name);

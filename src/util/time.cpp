@@ -23,13 +23,22 @@ std::int64_t clock_ms(clockid_t clock) {
 std::int64_t wall_now_ms() { return clock_ms(CLOCK_REALTIME); }
 std::int64_t boot_now_ms() { return clock_ms(CLOCK_BOOTTIME); }
 
-std::string boot_id() {
+namespace {
+
+std::string read_boot_id() {
     const Fd file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
     std::array<char, 64> buffer{};
     if (!file) return {};
     const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
     std::string id(buffer.data(), count > 0 ? static_cast<std::size_t>(count) : 0);
     while (!id.empty() && id.back() == '\n') id.pop_back();
+    return id;
+}
+
+} // namespace
+
+std::string boot_id() {
+    static const std::string id = read_boot_id();
     return id;
 }
 

@@ -141,6 +141,8 @@ def test_paths_for_a_diff(shared, web):
 def test_kinds_of_events(shared):
     assert offered(shared, "events", "--kind", "exec.") == {"exec.started", "exec.ended"}
     assert offered(shared, "events", "--kind=gc") == {"--kind=gc.removed"}
+    assert offered(shared, "events", "--kind=process") == {"--kind=process.started", "--kind=process.stopped"}
+    assert offered(shared, "proc", "start", "--restart", "") == {"no", "on-failure:"}
 
 
 def test_names_that_a_terminal_would_obey_are_not_offered(shared, web):

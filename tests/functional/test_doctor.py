@@ -12,7 +12,7 @@ import pytest
 
 import runner
 from fault_proxy import Delay, Drop, Fail, Mute
-from runner import BASE, is_gone, leftovers, state_leftovers, wait_until, write_row
+from runner import BASE, expire, is_gone, leftovers, state_leftovers, wait_until, write_row
 from test_endpoints import User, home  # noqa: F401 - a fixture
 
 SECTIONS = ["config", "state", "engine", "limits", "trial", "leftovers", "sessions"]
@@ -108,7 +108,7 @@ def test_what_is_overdue_is_told_and_left(sb, engine):
     """Even the throw-away session takes nothing along, as a create would."""
     overdue = sb.create()
     engine.pause(engine.session(overdue)["Id"])
-    write_row(sb, overdue, "expires_ms", 1)
+    expire(sb, overdue)
     found, _ = doctor(sb)
     assert found["strays"]["status"] == "warning" and found["strays"]["fix"] == "sandbox gc"
     assert found["strays"]["details"] == [f"end_session {overdue} (expired)"] and "1 expired" in found["strays"]["what"]

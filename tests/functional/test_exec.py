@@ -579,7 +579,7 @@ def test_a_frozen_session_holds_up_neither_a_time_out_nor_a_signal(sb, engine):
     engine.pause(container)
     ended.send_signal(signal.SIGTERM)
     assert ended.wait(timeout=60) == 143
-    assert timed.wait(timeout=60) == 125
+    assert timed.wait(timeout=60) == 124
     assert sb.run("exec", session, "true", status=125).seconds < 20
 
 

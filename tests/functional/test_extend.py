@@ -8,7 +8,7 @@ import time
 import pytest
 
 from fault_proxy import Drop
-from runner import BASE, held, is_gone, still_runs, stop, wait_until, write_row
+from runner import BASE, expire, held, is_gone, still_runs, stop, wait_until
 
 KEEP = ("--set", "lifecycle.autoDestroy=false")
 
@@ -103,6 +103,18 @@ def test_what_is_no_duration(sb):
         sb.fails(2, "extend", *words)
     sb.fails(3, "extend", "1h", "soon")
     assert sb.json("inspect", session)["timeLeftMs"] > 7_000_000
+
+
+def test_what_was_meant_is_said(sb):
+    sb.create("--name", "web")
+    sb.create("--name", "30")
+    before = sb.json("inspect", "web")["timeLeftMs"]
+    assert "sandbox extend web 1h" in sb.fails(2, "extend", "1h", "web").errors
+    for words in (("web", "-5m"), ("web", "--", "-5m"), ("web", "--ttl=-5m"), ("web", "+5m")):
+        said = sb.fails(2, "extend", *words)
+        assert "sandbox extend SESSION 5m" in said.errors, said
+    assert len(sb.json("extend", "30", "web")["sessions"]) == 2  # names
+    assert sb.json("inspect", "web")["timeLeftMs"] <= before
 
 
 def test_a_ceiling_bounds_it(sb, tmp_path):
@@ -239,6 +251,10 @@ def test_several_are_told_as_they_end(sb):
     assert json.loads(child.stdout.readline())["id"] == one and child.wait(timeout=30) == 0
     result = sb.fails(3, "wait", "one", "nosuch")
     assert "one" in result.text and "nosuch" in result.errors
+    ended, unknown, strange = said(sb, "one", "nosuch", "s0123456789ab", status=3)
+    assert ended["outcome"] == "destroyed" and set(unknown) == set(strange) == set(ended)
+    assert (unknown["id"], unknown["name"], unknown["outcome"]) == (None, "nosuch", None) and unknown["error"]["code"] == "not_found"
+    assert (strange["id"], strange["name"]) == ("s0123456789ab", None)
 
 
 def test_nobody_who_reads_ends_it(sb):
@@ -255,7 +271,7 @@ def test_a_row_past_its_end_is_waited_for_until_it_is_gone(sb):
     session = sb.create()
     child = sb.start("--json", "wait", session)
     still_runs(child)
-    write_row(sb, session, "expires_ms", 1)
+    expire(sb, session)
     sb.run("gc")
     out, _ = child.communicate(timeout=30)
     assert json.loads(out)["outcome"] == "ttl"

@@ -3,7 +3,7 @@
 import time
 
 from fault_proxy import Fail
-from runner import BASE, has_ended, is_gone, leftovers, state_leftovers, wait_until, write_row
+from runner import BASE, expire, has_ended, is_gone, leftovers, state_leftovers, wait_until, write_row
 
 
 def test_silent_when_there_is_nothing(sb):
@@ -27,8 +27,26 @@ def frozen_and_overdue(sb, engine):
     """As if its TTL had ended since it was paused."""
     session = sb.create()
     engine.pause(engine.session(session)["Id"])
-    write_row(sb, session, "expires_ms", 1)
+    expire(sb, session)
     return session
+
+
+def test_a_wall_clock_that_is_set_ends_nothing_early_and_keeps_nothing(sb, engine):
+    """Deadlines are kept on the clock since the boot, in the agent and here; the wall clock counts for a row of another boot alone."""
+    session = sb.create("--name", "web")
+    write_row(sb, session, "expires_ms", 1)  # as if the clock had jumped ahead
+    assert sb.json("gc")["items"] == []
+    other = sb.create()  # takes what is overdue along
+    assert sb.sh(session, "echo alive").text == "alive\n"
+    assert sb.json("inspect", session)["timeLeftMs"] > 3_000_000
+    assert session in sb.run("__complete", "--", "inspect", session[:3]).text
+    for row in (session, other):
+        engine.pause(engine.session(row)["Id"])
+    write_row(sb, session, "expires_ms", int(time.time() * 1000) + 3_600_000)
+    write_row(sb, session, "expires_boot_ms", 1)  # as if it had been put back
+    write_row(sb, other, "boot_id", "another boot")
+    write_row(sb, other, "expires_ms", 1)
+    assert sorted((item["id"], item["why"], item["done"]) for item in sb.json("gc")["items"]) == sorted([(session, "expired", True), (other, "expired", True)])
 
 
 def test_takes_what_the_engine_froze(sb, engine):

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from fault_proxy import Drop, Withhold
-from runner import BASE, is_gone, leftovers, still_runs, stop, wait_until, write_row
+from runner import BASE, expire, is_gone, leftovers, still_runs, stop, wait_until
 
 KEEP = ("--set", "lifecycle.autoDestroy=false")
 
@@ -24,12 +24,6 @@ def container_of(engine, session):
 
 def frozen(engine, session):
     return engine.session(session)["State"]["Paused"]
-
-
-def expire(sb, session):
-    """As if its end had come while nobody looked."""
-    for column in ("expires_ms", "expires_boot_ms"):
-        write_row(sb, session, column, 1)
 
 
 def changes(document):
@@ -51,6 +45,44 @@ def test_pause_freezes_and_resume_thaws(sb, engine, channel):
     before = sb.sh(session, "cat ticks").text
     wait_until(lambda: sb.sh(session, "cat ticks").text != before, what="a tick")
     assert "was not paused" in sb.run("unpause", "web").errors
+
+
+@pytest.mark.parametrize("user", [(), ("-u", "nobody")])
+def test_a_time_out_holds_for_the_call_although_all_is_frozen(sb, engine, channel, user):
+    """Law 7 as far as it goes: what is frozen ends when it is thawed, and the caller does not wait for that."""
+    session = sb.create("--channel", channel)
+    child = sb.start("--json", "exec", "--timeout", "3s", *user, session, "--", "sh", "-c", "touch /tmp/up; sleep 77.5")
+    wait_until(lambda: sb.sh(session, "test -e /tmp/up", status=None).status == 0, what="the command")
+    sb.run("pause", session)
+    out, err = child.communicate(timeout=60)
+    document = json.loads(out)
+    assert child.returncode == 124 and document["outcome"] == "timed_out" and document["timedOut"] and document["error"]["code"] == "timed_out"
+    assert 3000 <= document["wallMs"] < 8000 and b"is paused" in err and b"sandbox resume" in err, (document, err)
+    assert frozen(engine, session)
+    sb.run("resume", session)
+    wait_until(lambda: not [line for line in sb.processes(session) if "77.5" in line], what="its end")
+
+
+def test_one_that_is_refused_in_a_paused_session_is_no_time_out(sb, channel):
+    session = sb.create("--channel", channel)
+    sb.run("pause", session)
+    assert "is paused" in sb.fails(125, "exec", "--timeout", "200ms", session, "true").errors
+
+
+def test_by_label_what_is_over_is_not_meant(sb):
+    """Nobody has named it; it waits for whoever clears it away."""
+    one, over, kept = (sb.create("-l", "a=b", *more) for more in ((), (), KEEP))
+    expire(sb, over)
+    expire(sb, kept)
+    for verb in ("pause", "resume"):
+        assert list(changes(sb.json(verb, "-l", "a=b"))) == [one]
+    assert [line["id"] for line in sb.json("stats", "-l", "a=b")["sessions"]] == [one]
+    assert sorted(changes(sb.json("extend", "-l", "a=b", "1h"))) == sorted([one, kept])
+    waiter = sb.start("--json", "wait", "--timeout", "100ms", "-l", "a=b")
+    out, _ = waiter.communicate(timeout=30)
+    assert over in out.decode() and waiter.returncode == 124
+    sb.destroy("-l", "a=b")
+    assert sb.sessions() == []
 
 
 def test_what_is_at_work_waits(sb, engine, channel):
@@ -234,6 +266,15 @@ def test_references_are_looked_up_again(sb, tmp_path, engine):
     sb.run("start", "--allow-path", "/etc", session, env={"A_SECRET": "x"})
     shown = json.dumps(engine.session(session)) + (sb.state_dir / f"sessions/{session}/manifest.json").read_text()
     assert "second" not in shown and "from file 2" not in shown
+
+
+def test_a_file_of_a_value_is_found_from_anywhere(sb, tmp_path):
+    (tmp_path / "token").write_text("first\n")
+    session = sb.create(*KEEP, manifest={"env": {"A": {"fromFile": "token"}}}, cwd=tmp_path)
+    sb.run("stop", session)
+    (tmp_path / "token").write_text("second\n")
+    sb.run("start", session, cwd="/")
+    assert sb.sh(session, "echo $A").text == "second\n"
 
 
 def test_a_bridges_secret_is_a_new_one(sb):

@@ -230,6 +230,12 @@ def write_row(sb, session, column, value):
         db.execute(f"UPDATE session SET {column} = ? WHERE id = ?", (value, session))
 
 
+def expire(sb, session):
+    """As if its end had come while nobody looked."""
+    for column in ("expires_ms", "expires_boot_ms"):
+        write_row(sb, session, column, 1)
+
+
 def wait_until(condition, seconds=30, what="the condition", every=0.05):
     """Polls until `condition()` is true and returns its value; fails after `seconds`, which are many: a busy machine is no failure."""
     deadline = time.monotonic() + seconds

@@ -93,12 +93,59 @@ TEST_CASE("a log knows where the last lines begin, and what came since") {
     CHECK(ProcessLog(10).tail(3) == 0);
 }
 
+namespace {
+
+// The keeper's command is executed.
+void tell(ProcessTable& table, pid_t keeper) { table.update(*table.of_keeper(keeper), table.of_keeper(keeper)->info); }
+
+} // namespace
+
+TEST_CASE("the table: what is not started has no id, and nobody finds it") {
+    ProcessTable table;
+    CHECK(table.claim(named("web"), 9, 10).id == "p1");
+    CHECK(table.find("web") == nullptr);
+    CHECK(table.find("p1") == nullptr);
+    const auto taken = table.claim(named("web"), 9, 11);
+    CHECK(taken.code == "exists");
+    CHECK(taken.text.find("is being started") != std::string::npos);
+    table.remove(10);
+    CHECK(table.claim(named("web"), 9, 12).id == "p1");
+    tell(table, 12);
+    CHECK(table.find("web")->info.id == "p1");
+    // One behind it may have been started meanwhile.
+    CHECK(table.claim(named("bad"), 9, 13).id == "p2");
+    CHECK(table.claim(named("good"), 9, 14).id == "p3");
+    tell(table, 14);
+    table.remove(13);
+    CHECK(table.claim(named("next"), 9, 15).id == "p4");
+    // Nor is the id of one that was started ever given again.
+    tell(table, 15);
+    table.remove(15);
+    CHECK(table.claim(named("last"), 9, 16).id == "p5");
+}
+
+TEST_CASE("the table: a name is taken by what its process has left running, too, and that is said") {
+    ProcessTable table;
+    table.claim(named("web"), 9, 10);
+    tell(table, 10);
+    CHECK(table.claim(named("web"), 9, 11).text.find("runs already (p1)") != std::string::npos);
+    ManagedInfo ended = table.find("web")->info;
+    ended.state = ManagedState::exited;
+    ended.left_running = 2;
+    table.update(*table.find("web"), ended);
+    const auto taken = table.claim(named("web"), 9, 11);
+    CHECK(taken.code == "exists");
+    CHECK(taken.text.find("has ended (p1), but 2") != std::string::npos);
+}
+
 TEST_CASE("the table: names, how many may run, and which ended ones stay") {
     ProcessTable table;
     CHECK(table.claim(named("web"), 2, 10).id == "p1");
     CHECK(table.claim(named("web"), 2, 11).code == "exists");
     CHECK(table.claim(named(""), 2, 11).id == "p2");
     CHECK(table.claim(named("db"), 2, 12).code == "limit_exceeded");
+    tell(table, 10);
+    tell(table, 11);
     CHECK(table.find("web")->info.id == "p1");
     CHECK(table.find("p2")->keeper == 11);
     CHECK(table.find("we") == nullptr);
@@ -111,6 +158,7 @@ TEST_CASE("the table: names, how many may run, and which ended ones stay") {
     ended.left_running = 0;
     table.update(*table.find("web"), ended);
     CHECK(table.claim(named("web"), 2, 12).id == "p3");
+    tell(table, 12);
     CHECK(table.find("web")->info.id == "p3");
     table.lose(*table.of_keeper(12), 99);
     CHECK(table.find("p3")->info.state == ManagedState::aborted);

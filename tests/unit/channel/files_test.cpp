@@ -86,7 +86,12 @@ std::string remove_code(const LiveAgent& agent, const RemoveFileOptions& options
     return code_of([&] { remove_file(agent.link(), options); });
 }
 
-std::string hidden_names(const LiveAgent& agent) { return agent.shell("ls -A | grep '^[.]sandbox' || true"); }
+// What a write has set aside goes a moment after its client has been answered.
+std::string hidden_names(const LiveAgent& agent) {
+    std::string names;
+    eventually([&] { return (names = agent.shell("ls -A | grep '^[.]sandbox' || true")).empty(); });
+    return names;
+}
 
 } // namespace
 

@@ -13,7 +13,7 @@ using namespace sandbox::channel::test;
 
 namespace {
 
-constexpr Milliseconds k_deadline{2000};
+constexpr Milliseconds k_deadline{20'000};
 
 std::string names(const LiveAgent& agent, const std::string& directory, const std::string& prefix = "") {
     auto listed = list_names(agent.link(), directory, prefix, k_deadline);

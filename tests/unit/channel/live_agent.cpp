@@ -46,7 +46,7 @@ LiveAgent::LiveAgent(Options options) {
     m_unshare = spawn(std::move(command));
     m_link = socket_link(m_directory.path());
     if (options.handshake) {
-        auto hello = listener.accept(options.setup, Milliseconds(5000));
+        auto hello = listener.accept(options.setup, Milliseconds(30'000));
         if (!hello) throw std::runtime_error("no agent came");
         m_hello = *hello;
     }

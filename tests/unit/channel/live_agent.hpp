@@ -67,8 +67,8 @@ class LiveAgent {
     pid_t m_pid = -1;
 };
 
-// True once `condition` holds, tried for `timeout`.
-template <typename Condition> bool eventually(Condition condition, Milliseconds timeout = Milliseconds(3000)) {
+// True once `condition` holds, tried for `timeout`, which is long: a busy machine is no failure.
+template <typename Condition> bool eventually(Condition condition, Milliseconds timeout = Milliseconds(20'000)) {
     for (const std::int64_t until = boot_now_ms() + timeout.count(); boot_now_ms() < until;) {
         if (condition()) return true;
         ::usleep(10'000);

@@ -192,6 +192,30 @@ TEST_CASE("what can't be started is no process") {
     CHECK(code_of([&] { read(agent, {.process = "../x"}); }) == ErrorCode::not_found);
 }
 
+TEST_CASE("what can't be started uses up no id, and nobody sees it on its way") {
+    const LiveAgent agent;
+    ProcessRequest bad = shell_process("", "web");
+    bad.argv = {"no-such-program"};
+    CHECK_FALSE(start(agent, bad).process);
+    CHECK(start_id(agent, "exit 0", "web") == "p1");
+    wait(agent, "web");
+    CHECK_FALSE(start(agent, bad).process);
+    CHECK(look(agent, "p1").state == ManagedState::exited);
+    CHECK(start_id(agent, "true") == "p2");
+}
+
+TEST_CASE("whoever does not wait any more for it to be ready leaves it as it is") {
+    const LiveAgent agent;
+    auto request = shell_process("sleep 60", "web");
+    request.ready_log = "never";
+    std::string id;
+    const auto leave = [](int, std::int64_t) { throw Error(ErrorCode::interrupted, "enough"); };
+    CHECK(code_of([&] { start_process(agent.link(), request, [&](const ManagedProcess& process) { id = process.id; }, leave); }) == ErrorCode::interrupted);
+    CHECK(id == "p1");
+    CHECK(look(agent, id).state == ManagedState::running);
+    CHECK(eventually([&] { return status(agent.link()).operations == 0; }));
+}
+
 TEST_CASE("names: one that runs has it, the last that had it otherwise") {
     const LiveAgent agent;
     const std::string first = start_id(agent, "sleep 60", "web");
@@ -347,7 +371,7 @@ TEST_CASE("ended ones stay, up to sixteen") {
 
 TEST_CASE("the session's end ends managed processes, restarts none, and tells who waits") {
     LiveAgent::Options options;
-    options.setup.ttl_boot_ms = boot_now_ms() + 1500;
+    options.setup.ttl_boot_ms = boot_now_ms() + 4000;
     options.setup.grace_ms = 300;
     LiveAgent agent(std::move(options));
     auto request = shell_process("trap 'exit 1' TERM; echo up; while :; do sleep 0.05; done", "web");
@@ -358,7 +382,7 @@ TEST_CASE("the session's end ends managed processes, restarts none, and tells wh
     CHECK(ended.expired);
     CHECK(ended.state == ManagedState::stopped);
     CHECK(ended.restarts == 0);
-    CHECK(agent.ends_within(Milliseconds(5000)));
+    CHECK(agent.ends_within(Milliseconds(15'000)));
 }
 
 TEST_CASE("an agent that lies about a log is caught at it; a log that is cut has no end") {

@@ -168,7 +168,7 @@ TEST_CASE("waiting for a port ends with its time, and tells once how things are 
 
 TEST_CASE("a wait for a port is activity, and hears of the session's end") {
     LiveAgent::Options options;
-    options.setup.ttl_boot_ms = boot_now_ms() + 1500;
+    options.setup.ttl_boot_ms = boot_now_ms() + 4000;
     options.setup.grace_ms = 200;
     LiveAgent agent(options);
     const Server server(AF_INET, false);
@@ -292,7 +292,7 @@ TEST_CASE("a forward tells an expired session from one that is cut") {
     LiveAgent::Options options;
     options.setup.grace_ms = 200;
     SUBCASE("expired") {
-        options.setup.ttl_boot_ms = boot_now_ms() + 1000;
+        options.setup.ttl_boot_ms = boot_now_ms() + 4000;
         LiveAgent agent(options);
         Served forward(agent.link());
         forward.wait_for_end();
