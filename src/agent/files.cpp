@@ -4,6 +4,7 @@
 #include "agent/files_connection.hpp"
 #include "agent/files_location.hpp"
 #include "agent/files_messages.hpp"
+#include "agent/files_place.hpp"
 #include "agent/files_survey.hpp"
 #include "agent/files_tools.hpp"
 #include "agent/messages.hpp"
@@ -42,6 +43,18 @@ void expect_directory(const Location& location) {
     if (!location.base.open(location.path, O_PATH | O_DIRECTORY)) throw path_error("cannot open directory", location.path);
 }
 
+// As for cp(1), a link at the target stands for what it names, if that is in the workdir and there.
+TreeTarget resolve_target(const Location& location, TreeTargetRequest request, TreeType root) {
+    struct stat info {};
+    const Fd entry = location.base.open(location.path, O_PATH | O_NOFOLLOW);
+    const bool is_link = entry && ::fstat(entry.get(), &info) == 0 && S_ISLNK(info.st_mode);
+    if (!is_link || location.base.open(location.path, O_PATH | O_DIRECTORY)) return resolve_tree_target(location.base, request, root);
+    Place place = find_place(location, Links::followed);
+    if (!place.there) throw Error(ErrorCode::conflict, quoted(request.path) + " is a link that leads nowhere");
+    request.path = place.name;
+    return resolve_tree_target(PathBase::beneath(std::move(place.directory), {}), request, root);
+}
+
 void put_tree(WorkerConnection& connection, const SessionContext& context) {
     const PutMessage message = decode_put(expect_payload(connection, FrameType::put));
     if (!message.source_name.empty() && (!is_safe_tree_path(message.source_name) || message.source_name.find('/') != std::string::npos)) {
@@ -51,7 +64,7 @@ void put_tree(WorkerConnection& connection, const SessionContext& context) {
     const TreeTargetRequest request{location.path, message.source_name, message.must_be_directory, message.make_parents};
     const auto resolve = [&](TreeType root) {
         if (message.is_archive && !message.make_parents) expect_directory(location);
-        return resolve_tree_target(location.base, request, root);
+        return resolve_target(location, request, root);
     };
     TreeWriter writer(resolve, 07777, message.is_archive ? TreeOrder::any : TreeOrder::parents_first);
     TreeDecoder decoder(true, message.max_file);

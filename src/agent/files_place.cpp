@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <unistd.h>
+#include <utility>
 
 namespace sandbox::agent {
 namespace {
@@ -42,11 +43,13 @@ std::string target_of(int directory, const std::string& name) {
     return target;
 }
 
-Place place_at(const PathBase& base, const std::string& path, bool make_parents) {
+// `link`: what was followed to get there, where anything was.
+Place place_at(const PathBase& base, const std::string& path, bool make_parents, const std::string& link) {
     std::string name = base_name(path);
     if (name.empty()) throw Error(ErrorCode::conflict, quoted(path.empty() ? "." : path) + " names no file of its own");
     const std::string parent = parent_of(path);
     Fd directory = make_parents ? make_directories_in(base, parent) : base.open(parent, k_path_directory);
+    if (!directory && errno == ENOENT && !link.empty()) throw Error(ErrorCode::not_found, quoted(link) + " is a link into " + quoted(parent) + ", which is not there");
     if (!directory) throw path_error("cannot open directory", parent);
     const auto there = look(directory.get(), name);
     return {std::move(directory), std::move(name), there};
@@ -56,10 +59,11 @@ Place place_at(const PathBase& base, const std::string& path, bool make_parents)
 
 Place find_place(const Location& location, Links links, bool make_parents) {
     std::string path = location.path;
+    std::string link;
     for (int followed = 0; followed <= k_max_links; ++followed) {
         const bool wants_directory = must_be_directory(path);
         path = trimmed(std::move(path));
-        Place place = place_at(location.base, path, make_parents && followed == 0);
+        Place place = place_at(location.base, path, make_parents && followed == 0, link);
         const bool is_link = place.there && S_ISLNK(place.there->st_mode);
         if (!is_link || (links == Links::taken && !wants_directory)) {
             if (wants_directory && place.there && !S_ISDIR(place.there->st_mode)) throw Error(ErrorCode::conflict, quoted(path) + " is no directory");
@@ -67,7 +71,8 @@ Place find_place(const Location& location, Links links, bool make_parents) {
         }
         if (links == Links::taken) throw Error(ErrorCode::conflict, quoted(path) + " is a link, and no directory");
         std::string target = target_of(place.directory.get(), place.name);
-        path = target.starts_with('/') ? location.base.relative(std::move(target)) : parent_of(path) + "/" + target;
+        link = std::exchange(path, {});
+        path = target.starts_with('/') ? location.base.relative(std::move(target)) : parent_of(link) + "/" + target;
     }
     throw Error(ErrorCode::conflict, quoted(location.path) + " is a link that leads to itself");
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many TCP connections over one: the streams of Operation::forward (ports_messages.hpp), the same code at both ends. The client's end is
 // given sockets that it has accepted, the agent's connects. Each stream has a window of its own, so that one that is not read stops no
-// other; each direction ends by itself; and what the other side says is checked. Sockets are non-blocking, and the caller polls.
+// other; each direction ends by itself; and what the other side says is checked. A stream that has not ended when its relay does is reset: nobody must take it for complete. Sockets
+// are non-blocking, and the caller polls.
 //
 //   TcpRelay relay(FrameType::request);
 //   relay.open(std::move(accepted), 5173);
@@ -46,7 +47,6 @@ class TcpRelay {
     explicit TcpRelay(FrameType speaks, Connect connect = {});
     TcpRelay(const TcpRelay&) = delete;
     TcpRelay& operator=(const TcpRelay&) = delete;
-    // Resets what has not ended: whoever is at the other end must not take it for complete.
 
     bool has_room() const { return m_streams.size() < k_max_streams; }
     std::size_t streams() const { return m_streams.size(); }

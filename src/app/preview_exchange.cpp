@@ -42,9 +42,15 @@ std::size_t end_of_head(std::string_view text) {
 std::optional<std::uint64_t> content_length(const engine::HttpHead& head) {
     const auto text = head.find("Content-Length");
     std::uint64_t length = 0;
-    if (!text || std::from_chars(text->data(), text->data() + text->size(), length).ec != std::errc{}) return std::nullopt;
+    if (!text) return std::nullopt;
+    const char* end = text->data() + text->size();
+    const auto read = std::from_chars(text->data(), end, length);
+    if (read.ec != std::errc{} || read.ptr != end) return std::nullopt;
     return length;
 }
+
+// RFC 9110, 6.4.1: whatever length these say is that of what another request would have got.
+bool has_no_body(int status) { return status == 204 || status == 304; }
 
 std::size_t watch_one(std::vector<pollfd>& set, const Fd& socket, short events) {
     if (!socket || events == 0) return k_not_watched;
@@ -121,6 +127,7 @@ void PreviewExchange::pass_on(const PreviewRequest& request, const Verdict& verd
     m_stream = m_open(Fd(ends[1]));
     m_up.waiting = head_for_server(request, verdict, m_gate).append(rest);
     m_is_upgrade = request.is_upgrade;
+    m_is_head = request.method == "HEAD";
     m_phase = Phase::answer;
     m_deadline.reset();
     m_request = {};
@@ -151,9 +158,9 @@ void PreviewExchange::take_answer() {
             const engine::HttpHead head = engine::parse_head(std::string_view(m_answer).substr(0, end));
             const bool is_interim = head.status < 200 && !(head.status == 101 && m_is_upgrade);
             if (is_interim && ++m_interim > k_most_interim) throw Error(ErrorCode::protocol_error, "nothing but interim answers");
-            if (head.status == 100 && m_interim == 1) m_down.waiting = k_continue;
+            if (head.status == 100) m_down.waiting = k_continue;
             if (!is_interim) {
-                m_body_left = content_length(head);
+                m_body_left = m_is_head || has_no_body(head.status) ? 0 : content_length(head);
                 if (m_body_left) *m_body_left -= std::min<std::uint64_t>(*m_body_left, m_answer.size() - end);
                 m_down.waiting += head_for_browser(head, m_is_upgrade) + m_answer.substr(end);
                 m_answer = {};

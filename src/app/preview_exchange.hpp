@@ -72,6 +72,7 @@ class PreviewExchange {
     NoServer m_no_server;
     Phase m_phase = Phase::request;
     bool m_is_upgrade = false;
+    bool m_is_head = false;
     int m_refused = 0; // errno
     bool m_is_reset = false;
     int m_interim = 0; // heads before the answer's own

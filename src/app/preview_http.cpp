@@ -196,6 +196,9 @@ PreviewRequest parse_preview_request(std::string_view head) {
 std::string cookie_name(std::uint16_t host_port) { return std::string(k_cookie_prefix) + std::to_string(host_port); }
 
 std::string preview_url(std::string_view address, const Gate& gate) {
+    // What listens everywhere listens here, too, and those are no addresses that a browser goes to.
+    if (address == "0.0.0.0") address = "127.0.0.1";
+    if (address == "::") address = "::1";
     return "http://" + domain::address_and_port(address, gate.host_port) + "/?" + std::string(k_token_parameter) + "=" + gate.token;
 }
 

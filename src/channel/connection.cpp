@@ -15,6 +15,7 @@ namespace sandbox::channel {
 namespace {
 
 constexpr timeval k_connect_patience{2, 0};
+constexpr Milliseconds k_ask_patience{500}; // before somebody else is asked whether the agent can answer
 constexpr timeval k_send_patience{30, 0}; // without one byte taken
 
 // A path through the descriptor is short whatever the directory's own path is; sun_path holds 107 bytes.
@@ -131,7 +132,8 @@ agent::HelloMessage await_hello(agent::FramedStream& connection, const Link& lin
     const Milliseconds first = hello_patience(link);
     const Milliseconds longest = link.on_silence ? k_longest_hello_patience : first;
     const Milliseconds whole = std::min(longest, patience.value_or(longest));
-    if (whole > first && is_silent_for(connection, first)) link.on_silence();
+    const Milliseconds before_asking = std::min(first, k_ask_patience);
+    if (link.on_silence && whole > before_asking && is_silent_for(connection, before_asking)) link.on_silence();
     try {
         return read_hello(connection, start + whole.count());
     } catch (const Error& error) {

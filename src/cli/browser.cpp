@@ -34,7 +34,7 @@ std::vector<std::vector<std::string>> browser_commands(std::string_view setting,
     for (const std::string& one : split(setting, ':')) {
         if (auto words = with_address(one, url); !words.empty()) commands.push_back(std::move(words));
     }
-    if (commands.empty()) commands.push_back({"xdg-open", url});
+    commands.push_back({"xdg-open", url});
     return commands;
 }
 

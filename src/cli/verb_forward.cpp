@@ -3,6 +3,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/ports_documents.hpp"
+#include "cli/until_interrupted.hpp"
 #include "cli/verbs.hpp"
 #include "util/text.hpp"
 
@@ -24,14 +25,16 @@ int run(Invocation& call) {
     for (std::size_t i = 1; i < call.arguments().size(); ++i) specs.push_back(domain::parse_forward(call.arguments()[i]));
     domain::check_distinct(specs);
     app::ForwardObserver observer;
+    bool has_begun = false;
     observer.on_ready = [&](const state::SessionRow& row, const std::vector<domain::ForwardSpec>& bound) {
+        has_begun = true;
         if (call.json()) return print_out(forwards_document(row.id, bound));
         for (const auto& one : bound) {
             if (!call.quiet()) say(domain::address_and_port(one.address, one.host_port) + " -> " + printable(session) + ":" + std::to_string(one.port));
         }
     };
     observer.on_refused = [&](std::uint16_t port, int error) { say(refused_text(session, port, error)); };
-    app::forward(call.context(), session, specs, observer);
+    return until_interrupted(has_begun, [&] { app::forward(call.context(), session, specs, observer); });
 }
 
 } // namespace

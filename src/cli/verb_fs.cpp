@@ -100,12 +100,12 @@ std::string list_text(const channel::FileList& list, bool names_only) {
     return table({"MODE", "OWNER", "SIZE", "MODIFIED", "NAME"}, rows);
 }
 
+// A list that is not whole says so however few words are wanted.
 void say_what_is_missing(const std::string& place, const channel::FileList& list) {
     for (const auto& entry : list.entries) {
         if (!entry.problem.empty()) say(printable(entry.path) + ": " + printable(entry.problem));
     }
     if (list.truncated) say("the list of " + printable(place) + " ends after " + counted(list.entries.size(), "name") + "; there are more (--max-entries)");
-    if (list.entries.empty()) say("there is nothing in " + printable(place));
 }
 
 int run_ls(Invocation& call) {
@@ -121,7 +121,8 @@ int run_ls(Invocation& call) {
     for (const auto& one : all) {
         if (all.size() > 1 && !call.quiet()) text += (text.empty() ? "" : "\n") + printable(name_of_place(one.place)) + "\n";
         text += list_text(one.list, call.quiet());
-        if (!call.quiet()) say_what_is_missing(name_of_place(one.place), one.list);
+        say_what_is_missing(name_of_place(one.place), one.list);
+        if (one.list.entries.empty() && !call.quiet()) say("there is nothing in " + printable(name_of_place(one.place)));
     }
     print_out(text);
     return places.status();

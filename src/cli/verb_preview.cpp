@@ -3,6 +3,7 @@
 #include "cli/browser.hpp"
 #include "cli/output.hpp"
 #include "cli/ports_documents.hpp"
+#include "cli/until_interrupted.hpp"
 #include "cli/verbs.hpp"
 #include "domain/forward_spec.hpp"
 #include "domain/units.hpp"
@@ -25,10 +26,14 @@ int run(Invocation& call) {
         wanted.host_port = where.host_port;
     }
     if (const auto text = call.value("wait")) wanted.wait = domain::parse_duration(*text);
-    app::preview(call.context(), call.arguments().front(), wanted, [&](const app::PreviewReady& ready) {
+    bool has_begun = false;
+    const auto on_ready = [&](const app::PreviewReady& ready) {
+        has_begun = true;
         print_out(call.json() ? preview_document(ready, wanted.port) : ready.url + "\n");
+        if (wanted.address == "0.0.0.0" || wanted.address == "::") say("it takes connections at every address of this machine, without encryption");
         if (call.has("open")) open_browser(ready.url);
-    });
+    };
+    return until_interrupted(has_begun, [&] { app::preview(call.context(), call.arguments().front(), wanted, on_ready); });
 }
 
 } // namespace

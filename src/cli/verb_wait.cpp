@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/lifecycle_change.hpp"
 #include "app/waiting.hpp"
 #include "cli/lifecycle_documents.hpp"
 #include "cli/lifecycle_output.hpp"
@@ -34,7 +35,8 @@ void tell(const Invocation& call, const app::EndedSession& ended) {
 // Those that live on when the time is over.
 int give_up(const Invocation& call, const std::vector<state::SessionRow>& left, Milliseconds patience) {
     if (left.empty()) return 0;
-    const Error error(ErrorCode::timed_out, counted(left.size(), "session") + " did not end within " + format_duration(patience));
+    const std::string who = left.size() == 1 ? app::title_of(left.front()) : counted(left.size(), "session");
+    const Error error(ErrorCode::timed_out, who + " did not end within " + format_duration(patience));
     if (call.json()) {
         for (const auto& row : left) print_out(not_ended_line(row, error));
     }

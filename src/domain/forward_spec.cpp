@@ -55,7 +55,10 @@ std::string take_address(std::string_view& text, std::string_view whole, std::st
 std::uint16_t parse_port(std::string_view text) {
     unsigned value = 0;
     if (is_number(text, value) && value > 0) return static_cast<std::uint16_t>(value);
-    throw Error(ErrorCode::usage, quoted(text) + " is not a port").hint("a port is a number from 1 to 65535");
+    Error error(ErrorCode::usage, quoted(text) + " is not a port");
+    if (text.ends_with("/tcp")) throw error.hint("leave /tcp out: it is all there is");
+    if (looks_like_ipv4(text)) throw error.hint("an address has its port behind it: " + std::string(text) + ":8000, or to forward " + std::string(text) + ":8000:80");
+    throw error.hint("a port is a number from 1 to 65535");
 }
 
 ForwardSpec parse_forward(std::string_view text) {

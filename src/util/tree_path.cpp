@@ -178,8 +178,9 @@ std::optional<std::string> path_in_directory(std::string_view directory, std::st
 }
 
 Error path_error(std::string_view what, std::string_view path) {
-    if (errno == EXDEV) return {ErrorCode::denied, quoted(path) + " leads out of the workdir"};
-    if (errno == ENOTDIR) return {ErrorCode::conflict, std::string(what) + " " + quoted(path) + ": " + std::strerror(ENOTDIR)};
+    if (errno == EXDEV) return {ErrorCode::denied, quoted(path) + " leads out of the workdir; what lies elsewhere is named from the root"};
+    // What stands on the way: a file, or a link that leads to itself.
+    if (errno == ENOTDIR || errno == ELOOP) return {ErrorCode::conflict, std::string(what) + " " + quoted(path) + ": " + std::strerror(errno)};
     return errno_error(std::string(what) + " " + quoted(path));
 }
 

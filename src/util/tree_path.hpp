@@ -39,7 +39,7 @@ class PathBase {
 // path as it is; absent for other absolute paths.
 std::optional<std::string> path_in_directory(std::string_view directory, std::string_view path);
 
-// errno as an Error about a path: EXDEV is denied, and conflict what stands on the way (ENOTDIR).
+// errno as an Error about a path: EXDEV is denied, and conflict what stands on the way (ENOTDIR, ELOOP).
 Error path_error(std::string_view what, std::string_view path);
 
 // Throws conflict unless `mode` is a regular file's, a link's or a directory's: a copy never replaces a device (as root that would

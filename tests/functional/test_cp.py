@@ -395,6 +395,22 @@ def test_a_link_at_the_target_stands_for_what_it_names(shared, session, tmp_path
     assert (tmp_path / "nowhere").is_symlink()
 
 
+@pytest.mark.parametrize("to", ["releases/1", "/workspace/releases/1", "other"])
+def test_so_does_a_link_at_a_target_in_the_session(shared, session, tmp_path, to):
+    (tmp_path / "new").write_text("new")
+    shared.sh(session, f"rm -rf releases current other; mkdir releases; echo old >releases/1; ln -s releases/1 other; ln -s {to} current")
+    shared.run("cp", tmp_path / "new", f"{session}:current")
+    assert shared.sh(session, "readlink current; cat releases/1").text == f"{to}\nnew"
+    shared.sh(session, "ln -s nowhere/x dangling; ln -s loop loop; ln -s /etc/hostname out; mkfifo pipe; ln -s pipe to-pipe")
+    for name, status, words in (("dangling", 4, "is a link that leads nowhere"), ("loop", 4, "loop"), ("out", 6, "leads out"), ("to-pipe", 4, "a named pipe")):
+        assert words in shared.fails(status, "cp", tmp_path / "new", f"{session}:{name}").errors
+        assert shared.sh(session, f"readlink {name} || [ -p {name} ]")
+    # A directory by another name takes the copy in.
+    shared.sh(session, "ln -sfn releases directory")
+    shared.run("cp", tmp_path / "new", f"{session}:directory")
+    assert shared.sh(session, "cat releases/new; rm dangling loop out pipe to-pipe").text == "new"
+
+
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link to /dev/stdout"])
 def test_a_descriptor_is_written_into(shared, session, tmp_path, name):
     """`cp S:f /dev/stdout >log` takes no file away from those that hold it, and goes on where it stands."""

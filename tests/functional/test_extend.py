@@ -236,7 +236,7 @@ def test_wait_for_a_paused_one(sb, engine, channel):
 
 def test_a_timeout_is_124(sb):
     session = sb.create("--name", "web")
-    assert "did not end within" in sb.fails(124, "wait", "--timeout", "300ms", "web").errors
+    assert 'session "web" did not end within' in sb.fails(124, "wait", "--timeout", "300ms", "web").errors
     (one,) = said(sb, "--timeout", "1ms", session, status=124)
     assert one["outcome"] is None and one["error"]["code"] == "timed_out"
 

@@ -129,8 +129,12 @@ def test_what_is_said_and_how_it_ends(shared, served):
         assert echo(port, b"x") == b"x\n1"
         process.send_signal(number)
         assert process.wait(timeout=30) == status
-        assert process.stdout.read() == b""
+        assert process.stdout.read() == b"" and process.stderr.read() == b""  # it was to be ended so
     wait_until(lambda: shared.json("inspect", served)["operations"] == 0)
+    process = shared.start("--json", "forward", served, ":8000")
+    assert json.loads(process.stdout.readline())["forwards"][0]["port"] == 8000
+    process.terminate()
+    assert (process.wait(timeout=30), process.stdout.read()) == (143, b"")
 
 
 def test_a_port_that_is_taken(shared, served):

@@ -73,6 +73,8 @@ def test_a_tree_is_listed_as_deep_and_as_far_as_wanted(shared, session, place):
     assert names(shared, "--depth", "2", place) == ["a", "a/b", "root", "z"]
     cut = shared.run("fs", "ls", "-R", "--max-entries", "2", place)
     assert len(cut.lines()) == 3 and "--max-entries" in cut.errors
+    cut = shared.run("fs", "ls", "-R", "--quiet", "--max-entries", "2", place)
+    assert len(cut.lines()) == 2 and "--max-entries" in cut.errors  # a script's list that is not whole says so
     assert shared.json("fs", "ls", "-R", "--max-entries", "2", place)["truncated"] is True
     assert shared.json("fs", "ls", "-R", place)["truncated"] is False
     assert "self" in names(shared, "-R", "--max-entries", "100000", f"{session}:/proc")  # where things come and go
@@ -408,6 +410,7 @@ def test_a_frozen_session_is_said_soon(sb, engine, channel):
     try:
         for args in (["read", f"{session}:f"], ["ls", f"{session}:"], ["write", f"{session}:f"]):
             assert sb.fails_json(5, "fs", *args, timeout=30)["code"] == "session_unreachable"
+        assert sb.fails_json(5, "wait-port", "--timeout", "1s", session, "80")["code"] == "session_unreachable"
     finally:
         engine.unpause(container)
 

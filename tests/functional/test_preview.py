@@ -212,7 +212,13 @@ def test_listen_and_a_port_that_is_taken(shared, served, view):
     with started(shared, "preview", "--listen", "127.0.0.3:0", served, "8000") as (process, ready):
         assert listening_sockets(process.pid) == {f"127.0.0.3:{ready['hostPort']}"}
         assert b"inside" in curl(ready["url"])
+    with started(shared, "preview", "--listen", "0.0.0.0:0", served, "8000") as (process, ready):
+        assert ready["url"].startswith("http://127.0.0.1:") and b"inside" in curl(ready["url"])  # what a browser here can open
+        process.terminate()
+        assert b"without encryption" in process.stderr.read()
     shared.fails(2, "preview", "--listen", "everywhere:80", served, "8000")
+    assert "0.0.0.0:8000" in shared.fails(2, "preview", "--listen", "0.0.0.0", served, "8000").errors
+    assert "leave /tcp out" in shared.fails(2, "preview", served, "8000/tcp").errors
     shared.fails(2, "preview", served, "0")
     shared.fails(3, "preview", "nosuch", "80")
     shared.fails(3, "--owner", "somebody-else", "preview", served, "8000")
@@ -318,6 +324,17 @@ def test_an_answer_that_comes_before_the_request_was_read_is_whole(sb):
             done = subprocess.run(["curl", "-sS", "-o", "-", "-w", "%{http_code}", "-H", "Expect:", "--data-binary", "@-", ready["url"]],
                                   input=b"x" * 60_000, capture_output=True, timeout=30)
             assert done.stdout == b"big\n413", done
+
+
+@pytest.mark.parametrize("head, args", [("200 OK", ["-I"]), ("204 No Content", []), ("304 Not Modified", [])])
+def test_a_length_of_no_body_is_no_cut_answer(sb, head, args):
+    """The server's reset, after an answer that is whole, must not reach the browser."""
+    session = sb.create()
+    scripted(sb, session, 8204, f"read line; printf 'HTTP/1.1 {head}\\r\\nContent-Length: 1000\\r\\n\\r\\n'")
+    with started(sb, "preview", session, "8204") as (_, ready):
+        for _ in range(6):
+            done = subprocess.run(["curl", "-sS", *args, "-o", "/dev/null", "-w", "%{http_code}", ready["url"]], capture_output=True, timeout=30)
+            assert (done.returncode, done.stdout.decode()) == (0, head[:3]), done
 
 
 def test_interim_answers_without_end_are_no_answer(sb):

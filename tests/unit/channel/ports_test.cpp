@@ -329,7 +329,9 @@ TEST_CASE("a client that breaks the protocol loses its forward and nothing else"
         for (int i = 0; i < 200; ++i) frames += word(agent::StreamWord::data, 1, pattern(100 << 10));
     }
     SUBCASE("data after the end") { frames = opened(1, server.port) + word(agent::StreamWord::end, 1) + word(agent::StreamWord::data, 1, "x"); }
-    SUBCASE("credit that was not used") { frames = opened(1, server.port) + agent::Writer(agent::FrameType::request).u8(5).u32(1).u32(1).finish(); }
+    SUBCASE("more credit than any window") {
+        frames = opened(1, server.port) + agent::Writer(agent::FrameType::request).u8(5).u32(1).u32(agent::k_largest_window).finish();
+    }
     SUBCASE("an unknown word") { frames = word(static_cast<agent::StreamWord>(99), 1); }
     SUBCASE("cut short") { frames = agent::Writer(agent::FrameType::request).u8(1).finish(); }
     agent::FramedStream connection = open_live_connection(agent.link(), agent::Operation::forward, frames);

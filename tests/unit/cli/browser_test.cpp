@@ -10,8 +10,8 @@ TEST_CASE("$BROWSER is a list of commands, in which %s is the address") {
     const std::string url = "http://127.0.0.1:1/?t=%s";
     CHECK(browser_commands("", url) == Commands{{"xdg-open", url}});
     CHECK(browser_commands(": :", url) == Commands{{"xdg-open", url}});
-    CHECK(browser_commands("firefox", url) == Commands{{"firefox", url}});
+    CHECK(browser_commands("firefox", url) == Commands{{"firefox", url}, {"xdg-open", url}});
     CHECK(browser_commands("firefox -P other --url=%s:w3m  %s:lynx", url) ==
-          Commands{{"firefox", "-P", "other", "--url=" + url}, {"w3m", url}, {"lynx", url}});
-    CHECK(browser_commands("b %s%s", url) == Commands{{"b", url + url}});
+          Commands{{"firefox", "-P", "other", "--url=" + url}, {"w3m", url}, {"lynx", url}, {"xdg-open", url}});
+    CHECK(browser_commands("b %s%s", url) == Commands{{"b", url + url}, {"xdg-open", url}});
 }
