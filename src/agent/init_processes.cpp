@@ -32,7 +32,7 @@ bool Init::take_managed_request(Pending& pending, const FrameView& frame) {
     } else if (*pending.managed == Operation::wait_process || *pending.managed == Operation::stop_process) {
         pending.send(encode(entry->info));
     } else {
-        pending.send(failure("aborted", "what " + entry->info.id + " printed is lost: its keeper in the session was killed"));
+        pending.send(failure("aborted", "what " + (entry->info.name.empty() ? entry->info.id : entry->info.name) + " printed is lost: its keeper in the session was killed"));
     }
     return false;
 }

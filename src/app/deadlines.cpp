@@ -2,15 +2,18 @@
 #include "app/deadlines.hpp"
 
 #include "app/sessions.hpp"
+#include "app/wall_end.hpp"
 #include "domain/longest_life.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace sandbox::app {
 namespace {
 
 constexpr Milliseconds k_patience{5000};
 constexpr std::int64_t k_longest_life_ms = Milliseconds(domain::k_longest_life).count();
+constexpr std::int64_t k_step_ms = 2000; // two clocks that are read one after the other differ by less
 constexpr std::int64_t k_latest_boot_clock_ms = 1'000'000'000'000'000; // no machine runs for 30,000 years: what says so is made up
 
 } // namespace
@@ -22,6 +25,13 @@ std::optional<std::int64_t> time_left_ms(const state::SessionRow& row) {
 }
 
 bool is_over(const state::SessionRow& row) { return time_left_ms(row).value_or(1) <= 0; }
+
+std::int64_t wall_end_ms(const state::SessionRow& row) {
+    const auto left = state::is_closed(row.state) ? std::nullopt : time_left_ms(row);
+    if (!left) return row.expires_ms;
+    const std::int64_t end = wall_now_ms() + *left;
+    return std::abs(end - row.expires_ms) > k_step_ms ? end : row.expires_ms;
+}
 
 void set_end(state::SessionRow& row, Milliseconds from_now) {
     row.expires_ms = wall_now_ms() + from_now.count();

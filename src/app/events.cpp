@@ -70,7 +70,7 @@ ExecRecord::ExecRecord(Context& context, const state::SessionRow& row, const cha
 void ExecRecord::ended(const channel::ExecResult& result) noexcept {
     try {
         EventDetails details{{"outcome", std::string(channel::outcome_name(result.outcome))},
-                             {"exitStatus", std::int64_t{exec_exit_status(result)}},
+                             {"exitCode", std::int64_t{exec_exit_status(result)}},
                              {"wallMs", result.wall_ms}};
         if (result.oom) details.emplace_back("oom", true);
         end(std::move(details));

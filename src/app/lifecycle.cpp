@@ -3,6 +3,7 @@
 #include "app/lifecycle_change.hpp"
 #include "app/session_lock.hpp"
 #include "app/sessions.hpp"
+#include "app/wall_end.hpp"
 #include "app/workers.hpp"
 #include "util/text.hpp"
 
@@ -64,7 +65,7 @@ HeldSession hold_session(Context& context, const state::SessionRow& seen) {
 std::string title_of(const state::SessionRow& row) { return "session " + quoted(row.name.empty() ? row.id : row.name); }
 
 Error over_error(const state::SessionRow& row) {
-    return Error(ErrorCode::session_gone, title_of(row) + " expired at " + format_rfc3339(row.expires_ms));
+    return Error(ErrorCode::session_gone, title_of(row) + " expired at " + format_rfc3339(wall_end_ms(row)));
 }
 
 } // namespace sandbox::app

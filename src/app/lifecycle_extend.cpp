@@ -3,6 +3,7 @@
 #include "app/events.hpp"
 #include "app/lifecycle_change.hpp"
 #include "app/sessions.hpp"
+#include "app/wall_end.hpp"
 
 namespace sandbox::app {
 namespace {
@@ -37,7 +38,7 @@ ChangedSession move_end(Context& context, HeldSession held, Milliseconds ttl) {
     tell_both(context, held, before);
     record(context, state::EventKind::extended, held.row, {{"expiresAt", format_rfc3339(held.row.expires_ms)}});
     const bool is_sooner = left && *left > ttl.count();
-    return result_of(held, is_sooner ? "that is sooner than before: its end was " + format_rfc3339(before.expires_ms) : "");
+    return result_of(held, is_sooner ? "that is sooner than before: its end was " + format_rfc3339(wall_end_ms(before)) : "");
 }
 
 ChangedSession renew(Context& context, const HeldSession& held) {

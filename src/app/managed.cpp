@@ -4,6 +4,7 @@
 #include "app/events.hpp"
 #include "app/managed_reach.hpp"
 #include "app/signal_watch.hpp"
+#include "channel/managed_await.hpp"
 #include "util/text.hpp"
 #include "util/time.hpp"
 
@@ -54,21 +55,41 @@ std::string how_it_ended(const ManagedProcess& process) {
     return "ended with status " + std::to_string(process.exit_status);
 }
 
-// That somebody has started one, or ended it. What ends by itself is seen by no process of the host.
-void record_process(Context& context, state::EventKind kind, const state::SessionRow& row, const ManagedProcess& process) {
+EventDetails details_of(const ManagedProcess& process) {
     EventDetails details{{"process", process.id}, {"command", join(process.command, " ")}};
     if (!process.name.empty()) details.emplace_back("processName", process.name);
-    if (kind == state::EventKind::process_stopped) {
-        details.emplace_back("outcome", std::string(channel::state_name(process.state)));
-        if (process.exit_status >= 0) details.emplace_back("exitStatus", std::int64_t{process.exit_status});
-        if (process.signal != 0) details.emplace_back("signal", std::int64_t{process.signal});
-    }
-    record(context, kind, row, std::move(details));
+    return details;
+}
+
+// That somebody has started one. What ends by itself is seen by no process of the host.
+void record_started(Context& context, const state::SessionRow& row, const ManagedProcess& process) {
+    record(context, state::EventKind::process_started, row, details_of(process));
+}
+
+// That it was asked for, by somebody who did not wait for the end.
+void record_stopping(Context& context, const state::SessionRow& row, const ManagedProcess& process) {
+    EventDetails details = details_of(process);
+    details.emplace_back("outcome", std::string("stopping"));
+    record(context, state::EventKind::process_stopped, row, std::move(details));
+}
+
+void record_stopped(Context& context, const state::SessionRow& row, const ManagedProcess& process) {
+    EventDetails details = details_of(process);
+    details.emplace_back("outcome", std::string(process.left_running > 0 ? "cleanup_failed" : channel::state_name(process.state)));
+    if (process.exit_status >= 0) details.emplace_back("exitCode", std::int64_t{process.exit_status});
+    if (process.signal != 0) details.emplace_back("signal", std::int64_t{process.signal});
+    record(context, state::EventKind::process_stopped, row, std::move(details));
+}
+
+// One that is only being started has the name already, and nobody can stop it yet.
+bool is_told(const channel::Link& link, const std::string& name) {
+    return std::ranges::any_of(channel::list_processes(link), [&](const ManagedProcess& one) { return one.name == name && one.is_running(); });
 }
 
 // What to do about a refusal; empty: nothing.
-std::string hint_for_start(const Error& error, const state::SessionRow& row, const channel::ProcessRequest& request) {
+std::string hint_for_start(const channel::Link& link, const Error& error, const state::SessionRow& row, const channel::ProcessRequest& request) {
     const std::string session = row.name.empty() ? row.id : row.name;
+    if (error.code() == ErrorCode::exists && !is_told(link, request.name)) return {};
     if (error.code() == ErrorCode::exists) return "sandbox proc stop " + session + " " + request.name + " ends all of it, and the name is free again";
     if (error.code() == ErrorCode::limit_exceeded) return "sandbox proc ls " + session + " lists them; limits.maxProcesses of the manifest is how many may run";
     return {};
@@ -84,6 +105,22 @@ void await_readable(int fd, const SignalWatch& signals, std::int64_t until) {
         if (set[0].revents != 0 || left == 0) return;
     }
 }
+
+// From the first time that it waits on: whoever is still connecting can be ended as ever.
+class SignalledWait {
+  public:
+    channel::Await await() {
+        return [this](int fd, std::int64_t until) {
+            if (!m_signals) m_signals.emplace();
+            await_readable(fd, *m_signals, until);
+        };
+    }
+
+  private:
+    std::optional<SignalWatch> m_signals;
+};
+
+std::string fate_of(const std::string& process) { return "how process " + quoted(process) + " ended is not known any more"; }
 
 std::string still_missing(const StartedProcess& started, const channel::ProcessRequest& request) {
     std::vector<std::string> missing;
@@ -101,7 +138,7 @@ StartedProcess start_process(Context& context, const ExecTarget& target, channel
     std::optional<SignalWatch> signals;
     const auto tell = [&](const ManagedProcess& process) {
         signals.emplace();
-        record_process(context, state::EventKind::process_started, target.row, process);
+        record_started(context, target.row, process);
         on_started(process);
     };
     const auto await = [&](int fd, std::int64_t until) { await_readable(fd, *signals, until); };
@@ -109,7 +146,7 @@ StartedProcess start_process(Context& context, const ExecTarget& target, channel
         try {
             return channel::start_process(link, request, tell, await);
         } catch (const Error& error) {
-            if (const auto hint = hint_for_start(error, target.row, request); !hint.empty()) throw Error(error).hint(hint);
+            if (const auto hint = hint_for_start(link, error, target.row, request); !hint.empty()) throw Error(error).hint(hint);
             if (error.code() != ErrorCode::session_unreachable) throw;
             channel::list_processes(link); // throws where it is the agent that is gone
             throw Error(ErrorCode::aborted, "the process was aborted: its keeper in the session was killed, and its processes with it");
@@ -162,17 +199,25 @@ ManagedProcess find_process(Context& context, const state::SessionRow& row, cons
 StoppedProcess stop_process(Context& context, const state::SessionRow& row, const std::string& process, std::optional<Milliseconds> grace) {
     StoppedProcess stopped{find_process(context, row, process), {}};
     const std::string& id = stopped.before.id;
-    stopped.process = reach(context, row, [&](const channel::Link& link) {
-        return outliving_keeper(link, id, [&] { return channel::stop_process(link, id, grace); });
-    });
-    if (stopped.before.is_running()) record_process(context, state::EventKind::process_stopped, row, stopped.process);
+    SignalledWait wait;
+    try {
+        stopped.process = reach(context, row, [&](const channel::Link& link) {
+            return outliving_keeper(link, id, fate_of(process), [&] { return channel::stop_process(link, id, grace, wait.await()); });
+        });
+    } catch (const Error& error) {
+        // The agent goes on with what it was asked for.
+        if (error.signal() != 0 && stopped.before.is_running()) record_stopping(context, row, stopped.before);
+        throw;
+    }
+    if (stopped.before.is_running()) record_stopped(context, row, stopped.process);
     return stopped;
 }
 
 std::optional<ManagedProcess> wait_process(Context& context, const state::SessionRow& row, const std::string& process,
                                            std::optional<Milliseconds> patience) {
+    SignalledWait wait;
     return reach(context, row, [&](const channel::Link& link) {
-        return outliving_keeper(link, process, [&] { return channel::wait_process(link, process, patience); });
+        return outliving_keeper(link, process, fate_of(process), [&] { return channel::wait_process(link, process, patience, wait.await()); });
     });
 }
 

@@ -179,7 +179,7 @@ class Merge {
 
 ManagedProcess read_log(Context& context, const state::SessionRow& row, const LogQuery& query, Follow follow, const LogSink<const LogPiece&>& sink) {
     return reach(context, row, [&](const channel::Link& link) {
-        return outliving_keeper(link, query.process, [&] {
+        return outliving_keeper(link, query.process, "what process " + quoted(query.process) + " printed is lost", [&] {
             LogReader reader(link, query, follow);
             for (;;) {
                 while (const auto piece = reader.buffered()) sink.on_piece(*piece);

@@ -25,8 +25,9 @@ template <typename Talk> auto reach(Context& context, const state::SessionRow& r
     }
 }
 
-// Asks again when the connection was cut because the process's keeper was killed: the agent itself answers then.
-template <typename Ask> auto outliving_keeper(const channel::Link& link, const std::string& process, const Ask& ask) {
+// Asks again when the connection was cut because the process's keeper was killed: the agent itself answers then. `lost` is what is said of one
+// that the agent does not know any more: what it printed, or how it ended.
+template <typename Ask> auto outliving_keeper(const channel::Link& link, const std::string& process, const std::string& lost, const Ask& ask) {
     try {
         return ask();
     } catch (const Error& error) {
@@ -34,7 +35,7 @@ template <typename Ask> auto outliving_keeper(const channel::Link& link, const s
         const auto processes = channel::list_processes(link);
         const auto is_it = [&](const auto& one) { return one.id == process || one.name == process; };
         if (std::none_of(processes.begin(), processes.end(), is_it)) {
-            throw Error(ErrorCode::aborted, "what process " + quoted(process) + " printed is lost: too many others have ended since");
+            throw Error(ErrorCode::aborted, lost + ": too many others have ended since");
         }
         const auto is_lost = [&](const auto& one) { return (one.id == process || one.name == process) && one.state == channel::ManagedState::aborted; };
         if (std::none_of(processes.begin(), processes.end(), is_lost)) throw;

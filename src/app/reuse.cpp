@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/reuse.hpp"
 
+#include "app/deadlines.hpp"
+#include "app/sessions.hpp"
 #include "app/teardown.hpp"
 #include "util/error.hpp"
 #include "util/text.hpp"
@@ -23,6 +25,18 @@ void check_is_same(const state::SessionRow& row, const domain::Manifest& manifes
     throw Error(ErrorCode::conflict, message).hint("sandbox destroy " + row.name + " makes way for the new one");
 }
 
+Error unusable(const state::SessionRow& row, const std::string& what) {
+    return Error(ErrorCode::conflict, "session " + quoted(row.name) + " (" + row.id + ") " + what);
+}
+
+// One whose container is there and does not run: the row of one that has stopped by itself says nothing of it.
+void check_runs(const state::SessionRow& row, const engine::ContainerInfo& container) {
+    if (container.paused) throw unusable(row, "is paused").hint("sandbox resume " + row.name + " lets it run on");
+    if (container.running) return;
+    if (is_kept_stopped(container)) throw unusable(row, "is stopped").hint("sandbox start " + row.name + " lets it run again");
+    throw unusable(row, "has ended, and its container is still there").hint("sandbox destroy " + row.name + " clears away what is left");
+}
+
 } // namespace
 
 std::optional<state::SessionRow> find_reusable(Context& context, const domain::Manifest& manifest) {
@@ -37,17 +51,17 @@ std::optional<state::SessionRow> find_reusable(Context& context, const domain::M
         row = store.find_by_name(context.owner(), manifest.name);
     }
     if (!row || state::is_closed(row->state)) return std::nullopt;
-    if (row->state == state::SessionState::stopped) {
+    if (row->state == state::SessionState::stopped && !is_over(*row)) {
         check_is_same(*row, manifest);
-        throw Error(ErrorCode::conflict, "session " + quoted(row->name) + " (" + row->id + ") is stopped").hint("sandbox start " + row->name + " lets it run again");
+        throw unusable(*row, "is stopped").hint("sandbox start " + row->name + " lets it run again");
     }
-    // Ended by itself, or half made by somebody who died: no session, and in nobody's way.
-    if (row->state != state::SessionState::running || clear_if_ended(context, *row, manifest.workspace.id) == Cleared::yes) return std::nullopt;
+    // Over, ended by itself, or half made by somebody who died: no session, and in nobody's way.
+    if (row->state != state::SessionState::running || is_over(*row)) return std::nullopt;
+    if (clear_if_ended(context, *row, manifest.workspace.id) == Cleared::yes) return std::nullopt;
     check_is_same(*row, manifest);
     const auto container = context.engine_of(row->endpoint, row->engine_id).inspect_container(row->container_id);
-    if (container && container->paused) {
-        throw Error(ErrorCode::conflict, "session " + quoted(row->name) + " (" + row->id + ") is paused").hint("sandbox resume " + row->name + " lets it run on");
-    }
+    if (!container) return std::nullopt; // gone since
+    check_runs(*row, *container);
     return row;
 }
 

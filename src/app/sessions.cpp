@@ -4,6 +4,7 @@
 #include "app/agent_volume.hpp"
 #include "app/deadlines.hpp"
 #include "app/past.hpp"
+#include "app/wall_end.hpp"
 #include "domain/labels.hpp"
 #include "domain/names.hpp"
 #include "util/text.hpp"
@@ -25,7 +26,7 @@ Error ended_error(const state::SessionRow& row, const std::string& who, const en
     const bool has_expired = is_over(row);
     const bool was_stopped = container != nullptr && row.state == state::SessionState::stopped;
     const bool is_kept = container != nullptr && is_kept_stopped(*container);
-    std::string text = has_expired   ? who + " expired at " + format_rfc3339(row.expires_ms) + (is_kept ? ", and is kept stopped" : "")
+    std::string text = has_expired   ? who + " expired at " + format_rfc3339(wall_end_ms(row)) + (is_kept ? ", and is kept stopped" : "")
                        : was_stopped ? who + " is stopped"
                                      : who + " has ended: its container is " + (container != nullptr ? "stopped" : "gone") +
                                            " (idle time-out, a crash, or an engine restart)";
@@ -35,6 +36,16 @@ Error ended_error(const state::SessionRow& row, const std::string& who, const en
     if (container != nullptr && gives_files(*container)) hint += "sandbox cp still takes files out of it; ";
     hint += "sandbox destroy " + row.id + " clears what is left" + (is_kept ? "" : "; then create a new one");
     return Error(ErrorCode::session_gone, text).hint(hint);
+}
+
+// One whose container runs, and whose agent does not answer.
+Error silent_error(const state::Store& store, const state::SessionRow& row, const std::string& who, const Error& cause) {
+    if (row.state != state::SessionState::stopped) {
+        return Error(ErrorCode::session_unreachable, who + " runs but its agent does not answer: " + cause.message());
+    }
+    // The row is written before a stop has begun, and again after a start has ended.
+    if (store.is_session_locked(row.id)) return Error(ErrorCode::session_unreachable, who + " is being stopped or started");
+    return Error(ErrorCode::session_unreachable, who + " is half started: what started it was killed").hint("sandbox start " + row.id + " starts it whole");
 }
 
 // An engine runs nothing in a container that is stopped, paused or gone, and each says so in words of its own.
@@ -52,7 +63,10 @@ std::unique_ptr<Stream> dial_bridge(engine::Client& engine, const std::string& c
 } // namespace
 
 std::optional<std::int64_t> expired_ms(const state::SessionRow& row, std::int64_t seen_ms) {
-    if (row.expires_ms <= 0 || row.expires_ms > seen_ms) return std::nullopt;
+    if (row.expires_ms <= 0) return std::nullopt;
+    // Whoever closed it knew, whatever the wall clock said then.
+    if (row.state == state::SessionState::expired && row.reason == "ttl") return row.expires_ms;
+    if (row.expires_ms > seen_ms) return std::nullopt;
     return row.expires_ms;
 }
 
@@ -120,11 +134,16 @@ void explain_unreachable(Context& context, const state::SessionRow& row, const E
         throw Error(ErrorCode::session_gone, who + " was destroyed meanwhile");
     }
     const auto container = context.engine_of(row.endpoint, row.engine_id).inspect_container(row.container_id);
-    if (!container || !container->running) throw ended_error(row, who, container ? &*container : nullptr);
+    // Podman does not call a frozen one running.
+    if (!container || !(container->running || container->paused)) throw ended_error(*now, who, container ? &*container : nullptr);
+    if (container->paused && is_over(*now)) {
+        throw Error(ErrorCode::session_gone, who + " expired at " + format_rfc3339(wall_end_ms(*now)) + ", and is paused")
+            .hint("sandbox destroy " + row.id + " clears it away");
+    }
     if (container->paused) {
         throw Error(ErrorCode::session_unreachable, who + " is paused").hint("sandbox resume " + row.id + " lets it run on");
     }
-    throw Error(ErrorCode::session_unreachable, who + " runs but its agent does not answer: " + cause.message());
+    throw silent_error(context.lookup(), *now, who, cause);
 }
 
 bool is_kept_stopped(const engine::ContainerInfo& container) {

@@ -5,6 +5,7 @@
 #include "app/events.hpp"
 #include "app/presence.hpp"
 #include "app/sessions.hpp"
+#include "app/wall_end.hpp"
 #include "app/workspaces.hpp"
 #include "domain/labels.hpp"
 #include "domain/manifest.hpp"
@@ -91,6 +92,7 @@ std::vector<Left> tear_down(Context& context, state::SessionRow row, const Endin
     const bool was_lost = row.state == state::SessionState::lost;
     const bool is_retry = row.state == state::SessionState::destroying;
     if (!is_retry) {
+        row.expires_ms = wall_end_ms(row); // as its last readers know the time: on another boot nobody can tell
         row.state = state::SessionState::destroying;
         row.reason.clear(); // from here on: why it could not be destroyed
         row.exclusive = row.exclusive && !was_lost;
@@ -113,6 +115,8 @@ std::vector<Left> tear_down(Context& context, state::SessionRow row, const Endin
         else store.close(row.id, ending.closed_as, ending.reason);
     });
     if (!ending.forget) {
+        row.state = ending.closed_as;
+        row.reason = ending.reason;
         const auto kind = ending.closed_as == state::SessionState::expired ? state::EventKind::expired : state::EventKind::destroyed;
         EventDetails details{{"reason", ending.reason}};
         const auto expired = kind == state::EventKind::expired ? expired_ms(row, wall_now_ms()) : std::nullopt;
@@ -139,9 +143,10 @@ Cleared clear_if_ended(Context& context, const state::SessionRow& seen, std::str
     }
     const state::SessionRow& row = held->row;
     const bool may_run = row.state == state::SessionState::running || row.state == state::SessionState::stopped;
+    const bool is_overdue = may_run && is_over(row); // law 9, for whoever wants exactly this one: take_overdue() takes only some
     // A half-made or half-destroyed row whose lock is free has nobody who will finish it.
-    if (may_run && context.engine_of(row.endpoint, row.engine_id).inspect_container(row.container_id)) return Cleared::no;
-    Ending ending{state::SessionState::expired, k_ended_by_itself, row.state == state::SessionState::creating};
+    if (may_run && !is_overdue && context.engine_of(row.endpoint, row.engine_id).inspect_container(row.container_id)) return Cleared::no;
+    Ending ending{state::SessionState::expired, is_overdue ? "ttl" : k_ended_by_itself, row.state == state::SessionState::creating};
     if (!may_run) ending = {state::SessionState::destroyed, "finished for its successor", ending.forget};
     ending.keep_workspace = row.workspace_id == wanted_workspace;
     return tear_down(context, row, ending).empty() ? Cleared::yes : Cleared::no;

@@ -5,6 +5,7 @@
 #include "app/lifecycle_change.hpp"
 #include "app/past.hpp"
 #include "app/sessions.hpp"
+#include "app/wall_end.hpp"
 #include "util/text.hpp"
 #include "util/time.hpp"
 
@@ -39,17 +40,24 @@ EndedSession closed(const SessionRow& row, std::optional<HoldEnd> end) {
     return ended(row, end == HoldEnd::expired ? EndedBy::idle_timeout : EndedBy::lost, what_became_of(row), row.closed_ms);
 }
 
+EndedSession over(const SessionRow& row, const std::string& rest) {
+    const std::int64_t end = wall_end_ms(row);
+    return ended(row, EndedBy::ttl, title_of(row) + " expired at " + format_rfc3339(end) + " (ttl)" + rest, end);
+}
+
 // Its container is gone, or stopped and kept, and its row knows nothing of it.
 EndedSession ended_by_itself(const SessionRow& row, std::optional<HoldEnd> end, bool is_kept) {
     const std::int64_t now = wall_now_ms();
     const std::string kept = is_kept ? ", and is kept stopped" : "";
-    if (is_over(row)) return ended(row, EndedBy::ttl, title_of(row) + " expired at " + format_rfc3339(row.expires_ms) + " (ttl)" + kept, row.expires_ms);
+    if (is_over(row)) return over(row, kept);
     if (end == HoldEnd::expired) {
         const std::string limit = format_duration(Milliseconds(row.idle_timeout_ms));
         return ended(row, EndedBy::idle_timeout, title_of(row) + " ended: nobody used it for " + limit + " (idle time-out)" + kept, now);
     }
-    if (is_kept) return ended(row, EndedBy::stopped, title_of(row) + " is stopped", now);
-    return ended(row, EndedBy::lost, title_of(row) + " is lost: its container is gone (a crash, an engine restart, or somebody removed it)", now);
+    const std::string idle = row.idle_timeout_ms > 0 ? "idle time-out, " : "";
+    const std::string why = row.state == SessionState::stopped ? "" : " (" + idle + "a crash, or an engine restart)";
+    if (is_kept) return ended(row, EndedBy::stopped, title_of(row) + " is stopped" + why, now);
+    return ended(row, EndedBy::lost, title_of(row) + " is lost: its container is gone (" + idle + "a crash, an engine restart, or somebody removed it)", now);
 }
 
 } // namespace
@@ -97,6 +105,8 @@ void Waiting::hold(Watched& one) {
 
 std::optional<EndedSession> Waiting::look_at_container(Watched& one, const std::optional<ContainerInfo>& container) {
     if (!container) return ended_by_itself(one.row, one.end, false);
+    // Nothing in a frozen one can end it.
+    if (container->paused && is_over(one.row)) return over(one.row, ", and is paused: the next create, destroy or gc clears it away");
     if (container->paused) {
         one.look_at = boot_now_ms() + k_now_and_then_ms;
         return std::nullopt;

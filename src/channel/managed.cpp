@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "channel/managed.hpp"
+#include "channel/managed_await.hpp"
 
 #include "channel/command_items.hpp"
 #include "channel/connection.hpp"
@@ -17,6 +17,7 @@ using agent::Operation;
 
 // How much later than asked for an agent may say that a time is over.
 constexpr Milliseconds k_leeway{10'000};
+constexpr std::int64_t k_for_ever = INT64_MAX;
 // The most that the agent tells of, whatever it was asked to run at once.
 constexpr std::size_t k_most_processes = agent::k_max_managed + 64;
 
@@ -65,9 +66,22 @@ void take_readiness(agent::FramedStream& connection, const ProcessRequest& reque
     started.process = checked(std::move(message.info));
 }
 
-// The answer to a question about one process, whenever it comes.
-ManagedProcess await_answer(agent::FramedStream& connection) {
-    return speak([&] { return process_of(await_frame(connection)); });
+// The answer to a question about one process; absent when `until` (boot_now_ms) is over first.
+std::optional<ManagedProcess> await_answer(agent::FramedStream& connection, std::int64_t until, const Await& await) {
+    return speak([&]() -> std::optional<ManagedProcess> {
+        for (;;) {
+            if (const auto frame = connection.buffered_view()) {
+                if (frame->type == FrameType::failure) throw agent_failure(frame->payload);
+                return process_of(*frame);
+            }
+            if (await && !connection.stream().buffered()) await(connection.fd(), until);
+            if (has_frame_before(connection, await ? boot_now_ms() : until)) {
+                if (!connection.fill()) throw agent::CutStream();
+            } else if (boot_now_ms() >= until) {
+                return std::nullopt;
+            }
+        }
+    });
 }
 
 } // namespace
@@ -121,21 +135,22 @@ std::vector<ManagedProcess> list_processes(const Link& link, Milliseconds deadli
     return processes;
 }
 
-ManagedProcess stop_process(const Link& link, const std::string& process, std::optional<Milliseconds> grace) {
+ManagedProcess stop_process(const Link& link, const std::string& process, std::optional<Milliseconds> grace, const Await& await) {
     agent::ManagedQuery query{.process = process};
     if (grace) query.grace_ms = grace->count();
     auto connection = open_live_connection(link, Operation::stop_process, query_request(query));
-    return await_answer(connection);
+    return await_answer(connection, k_for_ever, await).value();
+}
+
+ManagedProcess stop_process(const Link& link, const std::string& process, std::optional<Milliseconds> grace) { return stop_process(link, process, grace, {}); }
+
+std::optional<ManagedProcess> wait_process(const Link& link, const std::string& process, std::optional<Milliseconds> patience, const Await& await) {
+    auto connection = open_live_connection(link, Operation::wait_process, query_request({.process = process}));
+    return await_answer(connection, patience ? boot_now_ms() + patience->count() : k_for_ever, await);
 }
 
 std::optional<ManagedProcess> wait_process(const Link& link, const std::string& process, std::optional<Milliseconds> patience) {
-    auto connection = open_live_connection(link, Operation::wait_process, query_request({.process = process}));
-    if (!patience) return await_answer(connection);
-    const std::int64_t until = boot_now_ms() + patience->count();
-    while (!has_frame_before(connection, until)) {
-        if (boot_now_ms() >= until) return std::nullopt;
-    }
-    return await_answer(connection);
+    return wait_process(link, process, patience, {});
 }
 
 } // namespace sandbox::channel

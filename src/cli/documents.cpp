@@ -2,6 +2,7 @@
 #include "cli/documents.hpp"
 
 #include "app/deadlines.hpp"
+#include "app/wall_end.hpp"
 #include "cli/lifecycle_documents.hpp"
 #include "domain/names.hpp"
 #include "util/text.hpp"
@@ -73,7 +74,7 @@ Json session_of(const app::SessionView& view) {
             {"reason", row.reason.empty() ? Json(nullptr) : text(row.reason)},
             {"image", text(row.image)},
             {"createdAt", time_of(row.created_ms)},
-            {"expiresAt", time_of(row.expires_ms)},
+            {"expiresAt", time_of(app::wall_end_ms(row))},
             {"closedAt", time_of(row.closed_ms)},
             {"ageMs", view.age_ms},
             {"timeLeftMs", optional_of(view.time_left_ms)},
@@ -315,7 +316,7 @@ std::string changes_document(const app::LifecycleReport& report) {
         const auto left = app::time_left_ms(session.row);
         object["state"] = state::state_name(session.state);
         object["changed"] = session.changed;
-        object["expiresAt"] = time_of(session.row.expires_ms);
+        object["expiresAt"] = time_of(app::wall_end_ms(session.row));
         object["timeLeftMs"] = left ? Json(std::max<std::int64_t>(0, *left)) : Json(nullptr);
         object["note"] = session.note.empty() ? Json(nullptr) : text(session.note);
         sessions.push_back(std::move(object));

@@ -42,7 +42,7 @@ std::string process_of(const Event& event) {
 std::string exec_end(const Event& event) {
     const std::string outcome = text_of(event, "outcome");
     if (outcome == "failed") return "failed (" + text_of(event, "error") + ")";
-    std::string text = outcome == "exited" ? "exit " + text_of(event, "exitStatus") : outcome;
+    std::string text = outcome == "exited" ? "exit " + text_of(event, "exitCode") : outcome;
     for (const auto& [key, value] : event.details) {
         if (key == "wallMs" && std::holds_alternative<std::int64_t>(value)) {
             text += " after " + format_duration(Milliseconds(std::get<std::int64_t>(value)));
@@ -70,8 +70,11 @@ std::string event_text(const Event& event) {
     case EventKind::paused:
     case EventKind::resumed:
     case EventKind::stopped: return text_of(event, "reason");
-    case EventKind::process_started:
-    case EventKind::process_stopped: return process_of(event) + ": " + text_of(event, "command");
+    case EventKind::process_started: return process_of(event) + ": " + text_of(event, "command");
+    case EventKind::process_stopped: {
+        const std::string outcome = text_of(event, "outcome");
+        return process_of(event) + (outcome == "stopped" ? "" : " (" + outcome + ")") + ": " + text_of(event, "command");
+    }
     case EventKind::collected: return text_of(event, "what") + " " + text_of(event, "id") + " (" + text_of(event, "why") + ")";
     }
     return {};

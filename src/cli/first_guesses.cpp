@@ -353,6 +353,7 @@ constexpr std::array k_arguments{
     Guess{"fs read", "", "one file at a time; sandbox cp SESSION:PATH - gives a whole tree"},
     Guess{"doctor", "", "sandbox inspect --effective SESSION looks at one session"},
     Guess{"gc", "", "sandbox destroy SESSION ends one session"},
+    Guess{"logs", "", "sandbox proc logs SESSION PROCESS shows what one process prints"},
 };
 
 // What holds for create's options holds for those of run and with, which make a session as well.

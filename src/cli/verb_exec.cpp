@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/deadlines.hpp"
 #include "app/exec.hpp"
 #include "cli/attached_exec.hpp"
 #include "cli/documents.hpp"
@@ -7,6 +8,7 @@
 #include "cli/result_file.hpp"
 #include "cli/verbs.hpp"
 #include "domain/units.hpp"
+#include "util/time.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -30,6 +32,12 @@ std::vector<Option> options() {
     return all;
 }
 
+// From its creation to its end. An extended session lives longer than its manifest says, and a clock that was set back makes nobody younger than new.
+Milliseconds life_of(const app::ExecTarget& target) {
+    const std::int64_t age = std::max<std::int64_t>(0, wall_now_ms() - target.row.created_ms);
+    return std::max(target.manifest.lifecycle.ttl, Milliseconds(app::time_left_ms(target.row).value_or(0) + age));
+}
+
 channel::ExecRequest request_from(const Invocation& call, const app::ExecTarget& target) {
     const domain::Manifest& manifest = target.manifest;
     channel::ExecRequest request;
@@ -41,8 +49,7 @@ channel::ExecRequest request_from(const Invocation& call, const app::ExecTarget&
         request.timeout = domain::parse_duration(*text);
         check_ceilings(call, "limits.timeout", *text, "--timeout");
     }
-    // An extended session lives longer than its manifest says.
-    const Milliseconds life = std::max(manifest.lifecycle.ttl, Milliseconds(target.row.expires_ms - target.row.created_ms));
+    const Milliseconds life = life_of(target);
     if (request.timeout > life) {
         throw Error(ErrorCode::usage, "--timeout " + domain::format_duration_exact(request.timeout) + " is longer than the session lives (" +
                                           domain::format_duration_exact(life) + ")")

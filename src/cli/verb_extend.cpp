@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/lifecycle.hpp"
 #include "app/sessions.hpp"
+#include "app/wall_end.hpp"
 #include "cli/lifecycle_output.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/options.hpp"
@@ -64,14 +65,24 @@ void check_order(Invocation& call, const std::vector<std::string>& names) {
     }
 }
 
+// "1hr" and "99999d": meant as a duration unless it is the name of a session. Throws what is wrong with it.
+void check_is_no_duration(Invocation& call, const std::string& text) {
+    const bool has_number = !text.empty() && text.front() >= '0' && text.front() <= '9';
+    if (has_number && !is_session(call, text)) domain::parse_duration(text);
+}
+
 // The last argument where it is one, and there is something before it that says which sessions are meant.
-std::optional<std::string> take_duration(const Invocation& call, std::vector<std::string>& names) {
+std::optional<std::string> take_duration(Invocation& call, std::vector<std::string>& names) {
     if (auto given = call.value("ttl")) {
         if (is_relative(*given)) throw not_relative(*given);
         return given;
     }
     const std::size_t others = call.labels().empty() ? 1 : 0;
-    if (names.size() <= others || !is_duration(names.back())) return std::nullopt;
+    if (names.size() <= others) return std::nullopt;
+    if (!is_duration(names.back())) {
+        check_is_no_duration(call, names.back());
+        return std::nullopt;
+    }
     std::string text = std::move(names.back());
     names.pop_back();
     return text;
@@ -88,7 +99,7 @@ Milliseconds checked(const Invocation& call, const std::string& text) {
 void print_ends(const app::LifecycleReport& report, bool is_one) {
     std::string text;
     for (const auto& session : report.sessions) {
-        const std::string end = session.row.expires_ms > 0 ? format_rfc3339(session.row.expires_ms) : "-";
+        const std::string end = session.row.expires_ms > 0 ? format_rfc3339(app::wall_end_ms(session.row)) : "-";
         text += is_one ? end + "\n" : session.row.id + "  " + end + "\n";
     }
     print_out(text);

@@ -160,6 +160,7 @@ std::string stop_note(const app::StoppedProcess& stopped) {
     const std::string who = app::called(process);
     const bool was_running = before.state == ManagedState::running || before.state == ManagedState::restarting;
     if (was_running && process.state == ManagedState::stopped) return {};
+    if (was_running && process.state == ManagedState::aborted) return who + " was aborted: its keeper in the session was killed, and its processes with it";
     if (was_running) return who + " ended by itself meanwhile (" + status_cell(process) + ")";
     if (before.left_running == 0) return who + " had ended already (" + status_cell(process) + ")";
     return who + " had ended already (" + status_cell(process) + "), and " + counted(before.left_running, "process") + " that it had left running " +
@@ -183,18 +184,32 @@ int run_stop(Invocation& call) {
     if (const auto text = call.value("grace")) grace = domain::parse_duration(*text);
     std::vector<ManagedProcess> stopped;
     StopFailures failures;
-    for (std::size_t i = 1; i < call.arguments().size(); ++i) {
+    const std::size_t count = call.arguments().size();
+    for (std::size_t i = 1; i < count; ++i) {
         const std::string& name = call.arguments()[i];
         try {
             stopped.push_back(stop_one(call, row, name, grace));
         } catch (const Error& error) {
-            if (error.code() != ErrorCode::not_found && error.code() != ErrorCode::cleanup_failed) throw;
+            if (error.signal() != 0) throw;
             print_error(error);
-            failures.emplace_back(name, error);
+            // Of a session that is no more there is nothing to be asked.
+            const bool is_gone = error.code() == ErrorCode::session_gone;
+            for (std::size_t other = i; other < (is_gone ? count : i + 1); ++other) failures.emplace_back(call.arguments()[other], error);
+            if (is_gone) break;
         }
     }
     if (call.json()) print_out(stopped_document(stopped, failures));
     return failures.empty() ? 0 : failures.front().second.exit_status();
+}
+
+// As proc ls has it; absent where nobody answers.
+std::optional<ManagedProcess> known(Invocation& call, const state::SessionRow& row, const std::string& name) {
+    try {
+        return app::find_process(call.context(), row, name);
+    } catch (const Error& error) {
+        if (error.signal() != 0) throw;
+        return std::nullopt;
+    }
 }
 
 int wait(Invocation& call, std::optional<ResultFile>& result_file) {
@@ -204,8 +219,14 @@ int wait(Invocation& call, std::optional<ResultFile>& result_file) {
     if (const auto text = call.value("timeout")) patience = domain::parse_duration(*text);
     ProcessDocument document;
     document.process = app::wait_process(call.context(), row, name, patience);
-    if (document.process) document.error = app::process_error(*document.process);
-    else document.error = Error(ErrorCode::timed_out, quoted(name) + " has not ended within " + format_duration(*patience)).hint("it goes on");
+    const bool is_late = !document.process;
+    const int status = is_late ? k_timed_out : app::process_exit_status(*document.process);
+    if (is_late) {
+        document.error = Error(ErrorCode::timed_out, quoted(name) + " has not ended within " + format_duration(*patience)).hint("it goes on");
+        document.process = known(call, row, name);
+    } else {
+        document.error = app::process_error(*document.process);
+    }
     if (document.error) print_error(*document.error);
     else if (document.process->left_running > 0 && !call.quiet()) {
         say(app::called(*document.process) + " has ended and left " + counted(document.process->left_running, "process") +
@@ -213,7 +234,7 @@ int wait(Invocation& call, std::optional<ResultFile>& result_file) {
     }
     if (result_file) result_file->write(waited_document(document));
     if (call.json()) print_out(waited_document(document));
-    return document.process ? app::process_exit_status(*document.process) : k_timed_out;
+    return status;
 }
 
 int run_wait(Invocation& call) {
@@ -222,8 +243,11 @@ int run_wait(Invocation& call) {
     try {
         return wait(call, result_file);
     } catch (const Error& error) {
-        if (result_file) result_file->write(waited_document({std::nullopt, std::nullopt, error}));
-        throw;
+        const std::string document = waited_document({std::nullopt, std::nullopt, error});
+        if (result_file) result_file->write(document);
+        if (error.signal() == 0) throw;
+        if (call.json()) print_out(document);
+        return error.exit_status();
     }
 }
 

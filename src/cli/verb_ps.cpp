@@ -2,6 +2,7 @@
 #include "app/events.hpp"
 #include "app/observe.hpp"
 #include "app/sessions.hpp"
+#include "app/wall_end.hpp"
 #include "cli/doctor_text.hpp"
 #include "cli/documents.hpp"
 #include "cli/event_text.hpp"
@@ -102,7 +103,7 @@ std::string inspect_text(const SessionView& view) {
     std::vector<std::vector<std::string>> rows;
     for (const auto& column : columns()) rows.push_back({column.header, column.cell(view)});
     rows.push_back({"CREATED", format_rfc3339(row.created_ms)});
-    rows.push_back({"EXPIRES", row.expires_ms > 0 ? format_rfc3339(row.expires_ms) : ""});
+    rows.push_back({"EXPIRES", row.expires_ms > 0 ? format_rfc3339(app::wall_end_ms(row)) : ""});
     if (row.closed_ms > 0) rows.push_back({"CLOSED", format_rfc3339(row.closed_ms)});
     if (!row.reason.empty()) rows.push_back({"REASON", row.reason});
     rows.push_back({"ENGINE", row.endpoint});

@@ -230,8 +230,10 @@ std::vector<SessionRow> Store::list(const Filter& filter) const {
 
 std::vector<SessionRow> Store::overdue(std::int64_t wall_now, std::size_t limit) const {
     return m_impl->read_quickly([&](const Db& db) {
-        Stmt select = db.prepare(SELECT_SESSION "WHERE expires_ms > 0 AND expires_ms <= ? AND " IS_OPEN " ORDER BY expires_ms, id LIMIT ?");
-        select.bind(wall_now, static_cast<std::int64_t>(limit));
+        // By the clock that nobody steps where the row is of this boot.
+        Stmt select = db.prepare(SELECT_SESSION "WHERE CASE WHEN boot_id = ?1 AND boot_id <> '' AND expires_boot_ms > 0 THEN expires_boot_ms <= ?2 "
+                                                "ELSE expires_ms > 0 AND expires_ms <= ?3 END AND " IS_OPEN " ORDER BY expires_ms, id LIMIT ?4");
+        select.bind(boot_id(), boot_now_ms(), wall_now, static_cast<std::int64_t>(limit));
         return read_rows(db, select);
     });
 }

@@ -35,7 +35,7 @@ def test_a_life_is_told(sb, tmp_path):
     created, started, ended, written, exported, _ = told
     assert created["image"] == BASE and created["expiresAt"] > created["time"]
     assert started["exec"] == ended["exec"] and started["command"] == ended["command"] == "sh -c exit 3"
-    assert (ended["outcome"], ended["exitStatus"]) == ("exited", 3) and ended["wallMs"] >= 0
+    assert (ended["outcome"], ended["exitCode"]) == ("exited", 3) and ended["wallMs"] >= 0
     assert (written["path"], written["files"], written["bytes"]) == (".", 1, 5)
     assert (exported["path"], exported["bytes"]) == ("in", 5)
     text = sb.run("events").text.splitlines()
@@ -69,7 +69,7 @@ def test_how_execs_end(sb):
     sb.run("exec", session, "--", "sh", "-c", "kill -9 $$", status=137)
     sb.run("exec", session, "/no/such", status=127)
     ended = events(sb, "--kind", "exec.ended", session)
-    assert [(event["outcome"], event.get("exitStatus")) for event in ended] == [("timed_out", 124), ("signaled", 137), ("start_failed", 127)]
+    assert [(event["outcome"], event.get("exitCode")) for event in ended] == [("timed_out", 124), ("signaled", 137), ("start_failed", 127)]
     shown = sb.json("inspect", session)["lastExecs"]
     assert shown == ended
     assert "timed_out" in sb.run("inspect", session).text
@@ -80,7 +80,7 @@ def test_inspect_shows_the_last_ones(sb):
     for number in range(12):
         sb.sh(session, f"exit {number}", status=number)
     last = sb.json("inspect", session)["lastExecs"]
-    assert [event["exitStatus"] for event in last] == list(range(12))[-len(last):] and 5 <= len(last) <= 12
+    assert [event["exitCode"] for event in last] == list(range(12))[-len(last):] and 5 <= len(last) <= 12
 
 
 def test_an_owner_sees_its_own(sb, make_sandbox):

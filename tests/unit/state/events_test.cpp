@@ -49,7 +49,7 @@ TEST_CASE("events: a line holds what was recorded, whatever bytes that are") {
                 .session = "s1",
                 .name = "web",
                 .owner = "uid:0",
-                .details = {{"command", std::string("sh -c \"\xff\n\x1b[31m\"")}, {"exitStatus", std::int64_t{3}}, {"oom", true}}};
+                .details = {{"command", std::string("sh -c \"\xff\n\x1b[31m\"")}, {"exitCode", std::int64_t{3}}, {"oom", true}}};
     const std::string line = event_line(event);
     CHECK(line.find('\n') == std::string::npos);
     CHECK(line.find("\"time\":\"2025-11-29T18:21:00.123Z\"") != std::string::npos);

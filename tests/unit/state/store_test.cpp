@@ -306,6 +306,22 @@ TEST_CASE("store: overdue sessions, oldest first and bounded") {
     CHECK(store.overdue(0, 10).empty());
 }
 
+TEST_CASE("store: overdue goes by the clock of the boot where the row is of this one") {
+    TempDir directory;
+    Store store = Store::open(directory.path());
+    const auto insert = [&](const char* id, const std::string& boot, std::int64_t boot_ms, std::int64_t wall_ms) {
+        SessionRow row = plain_row(id);
+        row.boot_id = boot, row.expires_boot_ms = boot_ms, row.expires_ms = wall_ms;
+        store.insert(row);
+    };
+    insert("forward", boot_id(), boot_now_ms() + 3'600'000, 1);
+    insert("back", boot_id(), 1, 1000);
+    insert("before", "another boot", 1, 1000);
+    insert("unknown", boot_id(), 0, 2);
+    CHECK(ids(store.overdue(99, 10)) == Ids{"unknown", "back"});
+    CHECK(ids(store.overdue(1000, 10)) == Ids{"unknown", "back", "before"});
+}
+
 TEST_CASE("store: workspaces") {
     TempDir directory;
     Store store = Store::open(directory.path());
