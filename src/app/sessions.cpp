@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/sessions.hpp"
 
+#include "app/abandoned.hpp"
 #include "app/agent_volume.hpp"
 #include "app/deadlines.hpp"
 #include "app/past.hpp"
+#include "app/presence.hpp"
 #include "domain/labels.hpp"
 #include "domain/names.hpp"
 #include "util/text.hpp"
@@ -21,14 +23,14 @@ bool gives_files(const engine::ContainerInfo& container) {
 }
 
 // One whose container does not run any more, for whoever wanted to use it.
-Error ended_error(const state::SessionRow& row, const std::string& who, const engine::ContainerInfo* container) {
+Error ended_error(const state::Store& store, const state::SessionRow& row, const std::string& who, const engine::ContainerInfo* container) {
     const bool has_expired = is_over(row);
     const bool was_stopped = container != nullptr && row.state == state::SessionState::stopped;
     const bool is_kept = container != nullptr && is_kept_stopped(*container);
     std::string text = has_expired   ? who + " expired at " + format_rfc3339(row.expires_ms) + (is_kept ? ", and is kept stopped" : "")
                        : was_stopped ? who + " is stopped"
                                      : who + " has ended: its container is " + (container != nullptr ? "stopped" : "gone") +
-                                           " (idle time-out, a crash, or an engine restart)";
+                                           " (" + (is_abandoned(store, row.id) ? std::string(k_abandoned) : "idle time-out, a crash, or an engine restart") + ")";
     std::string hint = is_kept && has_expired ? "sandbox extend " + row.id + " 1h and then sandbox start bring it back; "
                        : is_kept              ? "sandbox start " + row.id + " starts it again; "
                                               : "";
@@ -120,7 +122,7 @@ void explain_unreachable(Context& context, const state::SessionRow& row, const E
         throw Error(ErrorCode::session_gone, who + " was destroyed meanwhile");
     }
     const auto container = context.engine_of(row.endpoint, row.engine_id).inspect_container(row.container_id);
-    if (!container || !container->running) throw ended_error(row, who, container ? &*container : nullptr);
+    if (!container || !container->running) throw ended_error(context.lookup(), row, who, container ? &*container : nullptr);
     if (container->paused) {
         throw Error(ErrorCode::session_unreachable, who + " is paused").hint("sandbox resume " + row.id + " lets it run on");
     }
