@@ -2,12 +2,14 @@
 #include "agent/bridge.hpp"
 
 #include "util/error.hpp"
+#include "util/time.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <poll.h>
 #include <string>
@@ -84,21 +86,26 @@ struct Lane {
 
 } // namespace
 
-void carry_frames(int socket) {
+bool carry_frames(int socket, int patience_ms) {
     Lane in{STDIN_FILENO, socket};
     Lane out{socket, STDOUT_FILENO};
     set_nonblocking(STDOUT_FILENO, true);
     set_nonblocking(socket, true);
+    std::int64_t give_up_at = 0; // CLOCK_BOOTTIME; 0: not
     while (out.is_open || !out.is_empty()) {
         std::array<pollfd, 4> set{in.reading(), in.writing(), out.reading(), out.writing()};
-        if (::poll(set.data(), set.size(), -1) < 0) continue;
+        const int left = give_up_at == 0 ? -1 : static_cast<int>(std::max<std::int64_t>(give_up_at - boot_now_ms(), 0));
+        if (::poll(set.data(), set.size(), left) < 0) continue;
+        if (left == 0) return false;
         if (set[1].revents != 0) in.write();
         if (set[2].revents != 0) out.read();
         if (set[3].revents != 0) out.write();
         if (set[0].revents != 0) in.read();
         // The client is gone. The agent ends the work and then the connection; leaving before that would be no help to it.
         if (!in.is_open && in.is_empty()) ::shutdown(socket, SHUT_WR);
+        if (!in.is_open && patience_ms >= 0 && give_up_at == 0) give_up_at = boot_now_ms() + patience_ms;
     }
+    return true;
 }
 
 Fd listen_abstract(std::string_view name) {

@@ -16,8 +16,9 @@ inline constexpr std::string_view k_bridge_name = "sandbox-agent";
 
 // Listens on it; no descriptor when the name is taken.
 Fd listen_abstract(std::string_view name);
-// Between standard input and output and a socket, until that ends. Throws Error.
-void carry_frames(int socket);
+// Between standard input and output and a socket, until that ends. False where it has not ended `patience_ms` after standard input has; negative:
+// it is waited for. Throws Error.
+bool carry_frames(int socket, int patience_ms = -1);
 // The exit status: 0 when the agent ended the connection, 1 when there is no agent.
 int run_bridge(std::string_view name);
 

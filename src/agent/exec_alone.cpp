@@ -12,11 +12,18 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <optional>
+#include <poll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace sandbox::agent {
 namespace {
+
+constexpr int k_patience_ms = 4000; // for a supervisor whose client is gone: a command's grace, and a moment
+constexpr int k_moment_ms = 200;    // from the end of its frames to its own
 
 void block_all_signals() {
     sigset_t all;
@@ -63,6 +70,28 @@ std::vector<Process> others_of_this_user() {
     return all;
 }
 
+bool has_ended(int pidfd, int milliseconds) {
+    pollfd entry{pidfd, POLLIN, 0};
+    return ::poll(&entry, 1, milliseconds) > 0;
+}
+
+// For a client that is gone, and may be the only one who would have swept: the command may have stopped or killed its supervisor. One that has
+// stopped this process too is out of reach.
+void carry_to_the_end(Fd frames, pid_t supervisor) {
+    const Fd watched(static_cast<int>(::syscall(SYS_pidfd_open, supervisor, 0)));
+    bool is_over = false;
+    try {
+        is_over = carry_frames(frames.get(), k_patience_ms);
+    } catch (const Error&) {
+        frames.reset(); // so that the supervisor hears of it
+        is_over = has_ended(watched.get(), k_patience_ms);
+    }
+    if (!is_over) ::kill(supervisor, SIGKILL);
+    if (!has_ended(watched.get(), k_moment_ms)) return; // it stays with what the command has left in the background
+    int raw = 0;
+    if (::waitpid(supervisor, &raw, 0) == supervisor && WIFSIGNALED(raw)) end_strangers(others_of_this_user, [] {});
+}
+
 } // namespace
 
 int run_exec_alone() {
@@ -87,7 +116,7 @@ int run_exec_alone() {
     }
     its.reset();
     its_control.reset();
-    carry_frames(ours.get());
+    carry_to_the_end(std::move(ours), pid);
     return 0;
 }
 

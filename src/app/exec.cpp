@@ -2,6 +2,7 @@
 #include "app/exec.hpp"
 
 #include "app/agent_volume.hpp"
+#include "app/deadlines.hpp"
 #include "app/events.hpp"
 #include "app/sessions.hpp"
 #include "channel/exec_over.hpp"
@@ -27,7 +28,6 @@ constexpr int k_not_executable = 126;
 constexpr int k_not_found = 127;
 constexpr int k_timed_out = 124;
 constexpr int k_signal_base = 128;
-constexpr std::string_view k_frozen = "frozen"; // ExecResult::message of a time-out that nobody in the session could keep
 
 bool is_shell_word(const std::string& word) {
     constexpr std::array words{"cd",    "export", "source", ".",     "alias", "set",  "unset", "ulimit", "umask",
@@ -95,8 +95,15 @@ bool is_own_user(Context& context, const ExecTarget& target) {
 
 // A command that has killed or stopped its supervisor shall not get away with it (law 7): nobody but its own user may signal it.
 void end_processes_of(engine::Client& engine, const ExecTarget& target) {
-    const auto sweep = engine.exec(target.row.container_id, {.argv = {k_agent_path, "sweep"}, .user = target.user, .workdir = "/", .env = {}});
-    if (engine.exec_exit_code(sweep.id) == 0) return;
+    try {
+        const auto sweep = engine.exec(target.row.container_id, {.argv = {k_agent_path, "sweep"}, .user = target.user, .workdir = "/", .env = {}});
+        if (engine.exec_exit_code(sweep.id) == 0) return;
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::engine_unreachable || error.signal() != 0) throw;
+        const auto container = engine.inspect_container(target.row.container_id);
+        if (container && container->running && !container->paused) throw;
+        throw Error(ErrorCode::session_unreachable, error.message()); // explain_unreachable() says why
+    }
     throw Error(ErrorCode::cleanup_failed, "processes of user " + quoted(target.user) + " could not be ended").hint("sandbox destroy ends them with the session");
 }
 
@@ -131,9 +138,17 @@ std::optional<ExecResult> frozen_over_time(Context& context, const ExecTarget& t
     }
     ExecResult result;
     result.outcome = Outcome::timed_out;
-    result.message = k_frozen;
+    result.message = channel::k_frozen;
     result.wall_ms = passed;
     return result;
+}
+
+// Read anew at its end, which an extend may have moved.
+channel::Life life_of(Context& context, const state::SessionRow& row) {
+    return {end_on_boot_clock(row), [&context, id = row.id] {
+                const auto now = context.lookup().find(id);
+                return now ? end_on_boot_clock(*now) : boot_now_ms();
+            }};
 }
 
 // The agent has no privilege to become another user, so the engine starts a supervisor for this one command.
@@ -150,7 +165,7 @@ ExecResult exec_as_user(Context& context, const ExecTarget& target, const ExecRe
     auto started = engine.exec(target.row.container_id, {.argv = {k_agent_path, "exec"}, .user = target.user, .workdir = "/", .env = {}, .attach_stdin = true});
     try {
         const auto on_silence = link_to(context, target.row).on_silence;
-        const auto result = channel::exec_over(std::move(started.stream), request, io, on_silence, [&] {
+        const auto result = channel::exec_over(std::move(started.stream), request, io, on_silence, life_of(context, target.row), [&] {
             if (!has_ended()) end_processes_of(engine, target);
         });
         if (result) return *result;
@@ -180,7 +195,7 @@ ExecResult exec_in_session(Context& context, const ExecTarget& target, const Exe
     ExecRecord record(context, target.row, request);
     const auto began_ms = note_begin(io);
     try {
-        const ExecResult result = target.user.empty() || is_own_user(context, target) ? channel::exec(link_to(context, target.row), request, io)
+        const ExecResult result = target.user.empty() || is_own_user(context, target) ? channel::exec(link_to(context, target.row), request, io, life_of(context, target.row))
                                                                                           : exec_as_user(context, target, request, io);
         record.ended(result);
         return result;
@@ -225,10 +240,14 @@ std::optional<Error> exec_error(const ExecResult& result, const ExecRequest& req
     case Outcome::detached:
     case Outcome::signaled: return std::nullopt;
     case Outcome::timed_out:
-        if (result.message == k_frozen) {
+        if (result.message == channel::k_frozen) {
             return Error(ErrorCode::timed_out, "the command ran over its time-out of " + format_duration(request.timeout) +
-                                                   " in a session that is paused; its processes end when the session is resumed")
-                .hint("sandbox resume lets it run on, sandbox destroy ends it as it is");
+                                                   " in a session that is paused, where nothing ends")
+                .hint("sandbox resume ends its processes, sandbox destroy the whole session");
+        }
+        if (result.message == channel::k_unread) {
+            return Error(ErrorCode::timed_out, "the command ran over its time-out of " + format_duration(request.timeout) +
+                                                   ", and nobody read its output in that time: the rest of it is lost");
         }
         return Error(ErrorCode::timed_out, "the command ran over its time-out of " + format_duration(request.timeout) + "; " +
                                                (result.left_running == 0 ? std::string("its processes were ended")

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gc.hpp"
 
+#include "app/abandoned.hpp"
 #include "app/deadlines.hpp"
 #include "app/events.hpp"
 #include "app/gc_facts.hpp"
+#include "app/presence.hpp"
 #include "app/teardown.hpp"
 #include "app/workers.hpp"
 #include "app/workspaces.hpp"
@@ -24,6 +26,7 @@ Ending ending_for(GcItem::Why why) {
     case GcItem::Why::expired: return {SessionState::expired, "ttl"};
     case GcItem::Why::dead:
         return {SessionState::expired, k_ended_by_itself};
+    case GcItem::Why::abandoned: return {SessionState::destroyed, std::string(k_abandoned)};
     case GcItem::Why::half_made: return {.reason = "half made", .forget = true};
     default: return {SessionState::destroyed, "finished by gc"};
     }
@@ -43,6 +46,7 @@ bool is_still_due(Context& context, const SessionRow& row, GcItem::Why why) {
     switch (why) {
     case GcItem::Why::expired: return is_over(row);
     case GcItem::Why::dead: return has_ended(context, row);
+    case GcItem::Why::abandoned: return !state::is_closed(row.state) && is_abandoned(context.store(), row.id);
     case GcItem::Why::half_made: return row.state == SessionState::creating;
     default: return !state::is_closed(row.state);
     }

@@ -3,6 +3,7 @@
 
 #include "app/agent_volume.hpp"
 #include "app/deadlines.hpp"
+#include "app/presence.hpp"
 #include "app/sessions.hpp"
 #include "domain/labels.hpp"
 #include "domain/manifest.hpp"
@@ -191,6 +192,7 @@ void Gatherer::add_session(const SessionRow& row) {
         session.half_made = row.state == SessionState::creating;
         session.half_destroyed = row.state == SessionState::destroying || row.state == SessionState::failed;
         session.locked = m_store.is_session_locked(row.id);
+        session.abandoned = is_abandoned(m_store, row.id);
         session.keeps_stopped = keeps_stopped(row);
         const auto& inventory = m_engines[{row.endpoint, row.engine_id}];
         session.engine_answered = inventory.has_value();

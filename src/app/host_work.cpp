@@ -34,6 +34,13 @@ bool is_ignored(int signal) {
     return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
+// Nobody has sent a signal, so that it has to be said.
+Error caller_gone(const std::string& command) {
+    return Error(ErrorCode::interrupted, "its caller is gone: the command was " + command)
+        .hint("under nohup sandbox with runs on without one")
+        .signal(SIGHUP);
+}
+
 bool is_readable(int fd) {
     pollfd entry{fd, POLLIN, 0};
     return ::poll(&entry, 1, 0) > 0;
@@ -45,8 +52,10 @@ class HostWork {
         : m_caller(command.caller != nullptr ? command.caller->get() : -1), m_child({.argv = command.argv,
                                              .env = merged_environment(command.environment),
                                              .group = ProcessGroup::shared,
-                                             .parent_death_signal = SIGTERM}),
+                                             .parent_death_signal = SIGTERM,
+                                             .announce_fd = m_guard.announce_fd()}),
           m_session(command.session_fd) {
+        m_guard.arm();
         const sigset_t ending = ending_signals();
         m_signals.reset(::signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
         if (!m_signals) throw errno_error("cannot watch for signals");
@@ -55,9 +64,9 @@ class HostWork {
     HostEnd run() {
         while (!has_ended()) {
         }
-        HostEnd end{m_child.wait()};
-        ::getrusage(RUSAGE_CHILDREN, &end.usage);
-        if (m_signal != 0 && (end.status.success() || end.status.signal != 0)) throw interrupted_by(m_signal);
+        HostEnd end;
+        end.status = m_child.wait(&end.usage);
+        if (m_signal != 0 && (end.status.success() || end.status.signal != 0)) throw m_is_alone ? caller_gone("ended") : interrupted_by(m_signal);
         return end;
     }
 
@@ -97,17 +106,19 @@ class HostWork {
 
     void lose_caller() {
         m_caller = -1;
+        m_is_alone = true;
         m_signal = SIGHUP;
         m_child.kill(SIGTERM);
         m_kill_at = boot_now_ms() + k_grace.count();
     }
 
     int m_caller;
+    HostGuard m_guard{k_grace};
     Child m_child;
-    HostGuard m_guard{m_child, k_grace};
     Fd m_signals;
     int m_session;
     int m_signal = 0; // the first that asked for the end
+    bool m_is_alone = false; // and its caller's end was that
     std::int64_t m_kill_at = 0;
 };
 
@@ -123,7 +134,7 @@ Fd watch_caller() {
 }
 
 HostEnd run_host_command(const HostCommand& command) {
-    if (command.caller != nullptr && *command.caller && is_readable(command.caller->get())) throw interrupted_by(SIGHUP);
+    if (command.caller != nullptr && *command.caller && is_readable(command.caller->get())) throw caller_gone("not started");
     return HostWork(command).run();
 }
 

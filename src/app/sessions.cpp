@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/sessions.hpp"
 
+#include "app/abandoned.hpp"
 #include "app/agent_volume.hpp"
 #include "app/deadlines.hpp"
 #include "app/past.hpp"
+#include "app/presence.hpp"
 #include "app/wall_end.hpp"
 #include "domain/labels.hpp"
 #include "domain/names.hpp"
@@ -22,14 +24,14 @@ bool gives_files(const engine::ContainerInfo& container) {
 }
 
 // One whose container does not run any more, for whoever wanted to use it.
-Error ended_error(const state::SessionRow& row, const std::string& who, const engine::ContainerInfo* container) {
+Error ended_error(const state::Store& store, const state::SessionRow& row, const std::string& who, const engine::ContainerInfo* container) {
     const bool has_expired = is_over(row);
     const bool was_stopped = container != nullptr && row.state == state::SessionState::stopped;
     const bool is_kept = container != nullptr && is_kept_stopped(*container);
     std::string text = has_expired   ? who + " expired at " + format_rfc3339(wall_end_ms(row)) + (is_kept ? ", and is kept stopped" : "")
                        : was_stopped ? who + " is stopped"
                                      : who + " has ended: its container is " + (container != nullptr ? "stopped" : "gone") +
-                                           " (idle time-out, a crash, or an engine restart)";
+                                           " (" + (is_abandoned(store, row.id) ? std::string(k_abandoned) : "idle time-out, a crash, or an engine restart") + ")";
     std::string hint = is_kept && has_expired ? "sandbox extend " + row.id + " 1h and then sandbox start bring it back; "
                        : is_kept              ? "sandbox start " + row.id + " starts it again; "
                                               : "";
@@ -135,7 +137,7 @@ void explain_unreachable(Context& context, const state::SessionRow& row, const E
     }
     const auto container = context.engine_of(row.endpoint, row.engine_id).inspect_container(row.container_id);
     // Podman does not call a frozen one running.
-    if (!container || !(container->running || container->paused)) throw ended_error(*now, who, container ? &*container : nullptr);
+    if (!container || !(container->running || container->paused)) throw ended_error(context.lookup(), *now, who, container ? &*container : nullptr);
     if (container->paused && is_over(*now)) {
         throw Error(ErrorCode::session_gone, who + " expired at " + format_rfc3339(wall_end_ms(*now)) + ", and is paused")
             .hint("sandbox destroy " + row.id + " clears it away");

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <exception>
+#include <initializer_list>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,37 +51,52 @@ bool is_or_was_terminal(int fd) { return ::isatty(fd) == 1 || errno == EIO; }
 // would look complete to the command although it is not.
 bool is_like_end(int fd, int error) { return error == EBADF || (error == EIO && is_or_was_terminal(fd)); }
 
-bool wait_writable_alone(int fd) {
-    pollfd writable{fd, POLLOUT, 0};
-    while (::poll(&writable, 1, -1) < 0) {
+bool is_due(std::int64_t at, std::int64_t now) { return at != 0 && now >= at; }
+
+// The time until the first of them, as poll(2) takes it; 0 is none of them.
+int time_to(std::initializer_list<std::int64_t> moments) {
+    std::int64_t first = INT64_MAX;
+    for (const std::int64_t at : moments) first = at == 0 ? first : std::min(first, at);
+    return first == INT64_MAX ? -1 : static_cast<int>(std::clamp<std::int64_t>(first - boot_now_ms(), 0, 1 << 30));
+}
+
+bool wait_writable_alone(int fd, std::int64_t until) {
+    for (;;) {
+        pollfd writable{fd, POLLOUT, 0};
+        if (::poll(&writable, 1, time_to({until})) > 0) return true;
+        if (is_due(until, boot_now_ms())) return false;
     }
-    return true;
 }
 
 // One exec from its first frame to its last.
 class ExecCall {
   public:
     // `on_silence` as in Link.
-    ExecCall(agent::FramedStream connection, std::uint32_t version, const ExecRequest& request, ExecIo& io, std::function<void()> on_silence)
-        : m_connection(std::move(connection)), m_io(io), m_on_silence(std::move(on_silence)), m_grace(request.grace), m_reads_input(request.stdin_open && io.stdin_fd >= 0),
+    ExecCall(agent::FramedStream connection, std::uint32_t version, const ExecRequest& request, ExecIo& io, std::function<void()> on_silence, Life life)
+        : m_connection(std::move(connection)), m_io(io), m_on_silence(std::move(on_silence)), m_life(std::move(life)), m_grace(request.grace), m_reads_input(request.stdin_open && io.stdin_fd >= 0),
           m_may_detach(!io.detach_keys.empty() && version >= agent::k_live_version) {
         if (request.timeout.count() > 0) {
             expect_end(request.timeout + m_grace);
             if (m_on_silence) m_ask_at = boot_now_ms() + (request.timeout + k_first_patience).count();
         }
+        if (m_on_silence && m_life.ask && m_life.ends_at != 0) m_look_at = m_life.ends_at + k_first_patience.count();
         if (request.stdin_open && !m_reads_input) send_frame(m_connection, agent::frame_header(FrameType::stdin_data, 0));
     }
 
     // Absent when the stream ended without a result.
     std::optional<ExecResult> run(const std::function<WindowSize()>& window_size) {
         if (m_io.take_signals) m_signals.emplace(m_connection, window_size);
-        m_io.wait_writable = [this](int fd) { return m_signals ? m_signals->wait_writable(fd) : wait_writable_alone(fd); };
+        m_io.wait_writable = [this](int fd) { return wait_writable(fd); };
         return serve();
     }
     // The signal that ended the command; 0: none.
     int end_signal() const { return m_signals ? m_signals->end_signal() : 0; }
     // The time was over, and the container does not run: nothing more will come.
     bool is_frozen() const { return m_is_frozen; }
+    // The session's time is over, and its container does not run, so that it does not end.
+    bool is_expired() const { return m_is_expired; }
+    // Nobody took the output before the command's time was over, and some of it is lost.
+    bool has_lost_output() const { return m_drops_output; }
     // What on_output threw, or that standard input could not be read.
     std::exception_ptr failure() const { return m_failure; }
 
@@ -93,16 +110,22 @@ class ExecCall {
     void send_input();
     std::size_t before_detach(std::string_view input);
     void expect_end(Milliseconds within);
-    void ask();
-    int poll_timeout() const;
+    bool wait_writable(int fd);
+    bool is_frozen_now() const;
+    void look_at_life();
+    bool is_over();
     bool may_send_input() const { return m_reads_input && m_credit > 0; }
 
     agent::FramedStream m_connection;
     ExecIo& m_io;
     std::function<void()> m_on_silence;
+    Life m_life;
     Milliseconds m_grace;
     std::int64_t m_ask_at = 0; // when m_on_silence is to be called once, CLOCK_BOOTTIME; 0: not
+    std::int64_t m_look_at = 0; // when m_life may be over, CLOCK_BOOTTIME; 0: never
     bool m_is_frozen = false;
+    bool m_is_expired = false;
+    bool m_drops_output = false;
     // When a silent agent is given up on (frozen, or subverted), CLOCK_BOOTTIME; 0: the command may take as long as it likes.
     std::int64_t m_give_up_at = 0;
     bool m_reads_input;
@@ -123,11 +146,11 @@ std::optional<ExecResult> ExecCall::serve() {
                                   pollfd{may_send_input() ? m_io.stdin_fd : -1, POLLIN, 0},
                                   pollfd{m_signals ? m_signals->fd() : -1, POLLIN, 0}};
         const bool is_buffered = m_connection.stream().buffered();
-        const int ready = ::poll(set.data(), set.size(), is_buffered ? 0 : poll_timeout());
+        const int ready = ::poll(set.data(), set.size(), is_buffered ? 0 : time_to({m_ask_at, m_look_at, m_give_up_at}));
         if (ready < 0) continue;
-        if (ready == 0 && m_ask_at != 0 && boot_now_ms() >= m_ask_at) ask();
-        if (m_is_frozen) return std::nullopt;
-        if (ready == 0 && m_give_up_at != 0 && boot_now_ms() >= m_give_up_at) return std::nullopt;
+        // What nobody reads keeps nobody waiting, however much there is of it.
+        const bool is_silent = ready == 0 && !is_buffered;
+        if ((is_silent || m_drops_output) && is_over()) return std::nullopt;
         if (set[2].revents != 0) take_signal();
         if (set[1].revents != 0) send_input();
         if ((is_buffered || set[0].revents != 0) && !fill()) return std::nullopt;
@@ -146,21 +169,46 @@ void ExecCall::expect_end(Milliseconds within) {
     if (m_give_up_at == 0 || at < m_give_up_at) m_give_up_at = at;
 }
 
-// A frozen agent keeps no time-out, and its caller must not wait for whoever thaws it.
-void ExecCall::ask() {
-    m_ask_at = 0;
+bool ExecCall::is_frozen_now() const {
     try {
         m_on_silence();
+        return false;
     } catch (const Error& error) {
         if (error.signal() != 0) throw;
-        m_is_frozen = error.code() == ErrorCode::session_unreachable;
+        return error.code() == ErrorCode::session_unreachable;
     }
 }
 
-int ExecCall::poll_timeout() const {
-    if (m_give_up_at == 0) return -1; // nor is anything to be asked then
-    const std::int64_t next = m_ask_at != 0 ? std::min(m_ask_at, m_give_up_at) : m_give_up_at;
-    return static_cast<int>(std::clamp<std::int64_t>(next - boot_now_ms(), 0, 1 << 30));
+// As long as the container runs, its agent ends the session by itself, and this call with it.
+void ExecCall::look_at_life() {
+    const std::int64_t ends_at = m_life.ask();
+    const std::int64_t now = boot_now_ms();
+    m_look_at = ends_at == 0 ? 0 : std::max(ends_at + k_first_patience.count(), now + k_confirm_patience.count());
+    m_is_expired = ends_at != 0 && ends_at <= now && is_frozen_now();
+}
+
+// Whether nothing more is to be waited for. A frozen agent keeps no time-out, and its caller must not wait for whoever thaws it.
+bool ExecCall::is_over() {
+    const std::int64_t now = boot_now_ms();
+    if (is_due(m_ask_at, now)) {
+        m_ask_at = 0;
+        m_is_frozen = is_frozen_now();
+    }
+    if (is_due(m_look_at, now)) look_at_life();
+    return m_is_frozen || m_is_expired || is_due(m_give_up_at, now);
+}
+
+// The command's time is the caller's too: a reader that stalls does not lengthen it.
+bool ExecCall::wait_writable(int fd) {
+    if (m_drops_output) return false;
+    if (m_signals ? m_signals->wait_writable(fd, m_give_up_at) : wait_writable_alone(fd, m_give_up_at)) return true;
+    if (end_signal() != 0) {
+        expect_end(m_grace);
+        return false;
+    }
+    m_drops_output = true;
+    m_give_up_at = boot_now_ms() + k_confirm_patience.count();
+    return false;
 }
 
 // False at the end of the stream, however it came about.
@@ -188,7 +236,7 @@ std::optional<ExecResult> ExecCall::take(const FrameView& frame) {
 }
 
 void ExecCall::give(OutputStream stream, std::string_view bytes) {
-    if (m_failure || !m_io.on_output || bytes.empty()) return;
+    if (m_failure || m_drops_output || !m_io.on_output || bytes.empty()) return;
     try {
         m_io.on_output(stream, bytes);
     } catch (...) {
@@ -251,7 +299,24 @@ bool still_answers(const Link& link) {
     }
 }
 
+ExecResult expired_result() {
+    ExecResult result;
+    result.outcome = Outcome::expired;
+    return result;
+}
+
+// A command that has ended well with half of its output unread is no success.
+ExecResult with_lost_output(ExecResult result, const ExecCall& call) {
+    const bool has_ended = result.outcome == Outcome::exited || result.outcome == Outcome::signaled || result.outcome == Outcome::timed_out;
+    if (!call.has_lost_output() || !has_ended) return result;
+    if (result.outcome == Outcome::exited) result.exit_status = -1;
+    result.outcome = Outcome::timed_out;
+    result.message = k_unread;
+    return result;
+}
+
 ExecResult lost_result(const Link& link, const ExecCall& call) {
+    if (call.is_expired()) return expired_result();
     if (call.is_frozen() || !still_answers(link)) {
         throw Error(ErrorCode::session_unreachable, "the session ended or stopped answering while the command ran");
     }
@@ -268,6 +333,16 @@ void throw_failure(const ExecCall& call) {
     }
 }
 
+// In a frozen session it cannot be done. That the caller was ended comes first.
+void end_what_is_left(const ExecCall& call, const std::function<void()>& end_all) {
+    try {
+        end_all();
+    } catch (const Error&) {
+        throw_failure(call);
+        throw;
+    }
+}
+
 // Absent when the stream ended without a result.
 std::optional<ExecResult> carry_out(ExecCall& call, const ExecRequest& request, const ExecIo& io) {
     if (io.on_begin) io.on_begin();
@@ -279,11 +354,13 @@ std::optional<ExecResult> carry_out(ExecCall& call, const ExecRequest& request, 
 }
 
 // Whether the agent knows how to detach decides whether the keys are looked for, so there its version is waited for.
-ExecCall begin(const Link& link, const ExecRequest& request, const std::vector<std::string>& items, ExecIo& io) {
+ExecCall begin(const Link& link, const ExecRequest& request, const std::vector<std::string>& items, ExecIo& io, Life life) {
     std::string frames = encode_request(request, items);
-    if (io.detach_keys.empty()) return {open_connection(link, Operation::exec, frames, start_patience(request.timeout)), 0, request, io, link.on_silence};
+    if (io.detach_keys.empty()) {
+        return {open_connection(link, Operation::exec, frames, start_patience(request.timeout)), 0, request, io, link.on_silence, std::move(life)};
+    }
     auto [connection, version] = open_tree_connection(link, Operation::exec, [&](std::uint32_t) { return frames; });
-    return {std::move(connection), version, request, io, link.on_silence};
+    return {std::move(connection), version, request, io, link.on_silence, std::move(life)};
 }
 
 } // namespace
@@ -302,28 +379,31 @@ std::string_view outcome_name(Outcome outcome) {
     return "aborted";
 }
 
-ExecResult exec(const Link& link, const ExecRequest& request, ExecIo& io) {
+ExecResult exec(const Link& link, const ExecRequest& request, ExecIo& io) { return exec(link, request, io, Life{}); }
+
+ExecResult exec(const Link& link, const ExecRequest& request, ExecIo& io, Life life) {
     if (request.argv.empty()) throw Error(ErrorCode::usage, "no command");
     const std::vector<std::string> items = command_items(request.argv, request.env);
     if (is_too_big(items)) return too_big();
-    ExecCall call = begin(link, request, items, io);
+    ExecCall call = begin(link, request, items, io, std::move(life));
     const auto result = carry_out(call, request, io);
     throw_failure(call);
-    return result ? *result : lost_result(link, call);
+    return result ? with_lost_output(*result, call) : lost_result(link, call);
 }
 
 std::optional<ExecResult> exec_over(std::unique_ptr<Stream> stream, const ExecRequest& request, ExecIo& io, const std::function<void()>& on_silence,
-                                    const std::function<void()>& end_all) {
+                                    Life life, const std::function<void()>& end_all) {
     if (request.argv.empty()) throw Error(ErrorCode::usage, "no command");
     const std::vector<std::string> items = command_items(request.argv, request.env);
     if (is_too_big(items)) return too_big();
     agent::FramedStream connection(std::move(stream));
     send_frame(connection, encode_request(request, items));
-    ExecCall call(std::move(connection), agent::k_protocol_version, request, io, on_silence);
+    ExecCall call(std::move(connection), agent::k_protocol_version, request, io, on_silence, std::move(life));
     const auto result = carry_out(call, request, io);
-    if (!result) end_all();
+    if (!result && call.is_expired()) return expired_result(); // and what it has left ends with the session
+    if (!result) end_what_is_left(call, end_all);
     throw_failure(call);
-    return result;
+    return result ? std::optional(with_lost_output(*result, call)) : std::nullopt;
 }
 
 } // namespace sandbox::channel

@@ -11,6 +11,7 @@
 #include "util/fd.hpp"
 
 #include <csignal>
+#include <cstdint>
 #include <functional>
 #include <string_view>
 
@@ -32,8 +33,9 @@ class SignalForwarder {
     // Readable when there is something to pass on.
     int fd() const { return m_signals.get(); }
     void pass_on();
-    // Waits until `fd` can be written to. False once a signal has ended the command and `fd` is not ready.
-    bool wait_writable(int fd);
+    // Waits until `fd` can be written to. False once a signal has ended the command and `fd` is not ready, and at `until` (CLOCK_BOOTTIME,
+    // milliseconds; 0: never).
+    bool wait_writable(int fd, std::int64_t until);
     // The first signal that ended the command; 0: none.
     int end_signal() const { return m_end_signal; }
     // A second one: the agent kills at once, and is not waited for long.

@@ -4,6 +4,7 @@
 #include "app/interrupt.hpp"
 #include "cli/creation.hpp"
 #include "cli/output.hpp"
+#include "cli/parse.hpp"
 #include "cli/shell.hpp"
 #include "util/terminal.hpp"
 #include "util/text.hpp"
@@ -33,9 +34,10 @@ int status_of(const Error& error) {
     return error.code() == ErrorCode::not_executable ? k_not_executable : k_own_failure;
 }
 
-// docker's `run IMAGE COMMAND`.
-Error no_image(const Invocation& call) {
+Error no_image(const Invocation& call, bool is_perhaps_first_word) {
     const auto& words = call.arguments();
+    if (!is_perhaps_first_word) return Error(ErrorCode::usage, "no image is given").hint("--image NAME -- " + printable(join(words, " ")) + ", or -f MANIFEST");
+    // docker's `run IMAGE COMMAND`.
     const std::string rest = words.size() > 1 ? join({words.begin() + 1, words.end()}, " ") : "COMMAND";
     return Error(ErrorCode::usage, "no image is given, and " + quoted(words.front()) + " is taken as the command")
         .hint("the image is an option: --image " + printable(words.front()) + " -- " + printable(rest) + ", or image: NAME in a manifest (-f)");
@@ -51,7 +53,7 @@ std::vector<Option> job_options() {
     return all;
 }
 
-Job::Job(Invocation& call) : m_call(call) {}
+Job::Job(Invocation& call, FirstWord first_word) : m_call(call), m_first_word(first_word) {}
 
 // All that can be wrong without a session.
 void Job::prepare() {
@@ -63,7 +65,7 @@ void Job::prepare() {
         throw Error(ErrorCode::usage, "--on-failure shell needs a terminal").hint("--on-failure keep leaves the session for sandbox shell");
     }
     const auto builder = session_builder(m_call);
-    if (!has_image(builder)) throw no_image(m_call);
+    if (!has_image(builder)) throw no_image(m_call, m_first_word == FirstWord::perhaps_image && !m_call.has(k_separator));
     m_manifest = session_manifest(builder);
     m_how = create_options(m_call, builder);
     m_exports_wanted = domain::exports_of(m_manifest);
@@ -132,11 +134,18 @@ void Job::finish() {
             say("kept " + row.id + ": sandbox shell " + row.id + " looks into it, sandbox destroy " + row.id + " ends it");
         } else {
             m_session->end();
+            forget_advice();
         }
     } catch (const Error& error) {
         take(error);
         m_session.reset();
     }
+}
+
+// Nothing can be done any more for a session that did not answer.
+void Job::forget_advice() {
+    auto& error = m_outcome.error;
+    if (error && error->code() == ErrorCode::session_unreachable) error = Error(error->code(), error->message());
 }
 
 void Job::open_shell() {
@@ -149,7 +158,9 @@ void Job::open_shell() {
 }
 
 void Job::report() {
-    if (m_outcome.error && !is_interrupted()) print_error(*m_outcome.error);
+    // Who has sent a signal needs not be told; what comes with advice is something else.
+    const bool is_expected = is_interrupted() && m_outcome.error->hint().empty();
+    if (m_outcome.error && !is_expected) print_error(*m_outcome.error);
     if (!captures()) return;
     if (m_streams) m_streams->fill(m_outcome);
     const std::string document = job_document(m_outcome);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One piece of work in a session of its own, as in a `finally`: made, worked in, exported from, and gone. What run and with are.
 //
-//   return Job(call).run([&](app::DisposableSession& session, JobDocument& outcome) { ... });
+//   return Job(call, Job::FirstWord::command).run([&](app::DisposableSession& session, JobDocument& outcome) { ... });
 #pragma once
 
 #include "app/disposable.hpp"
@@ -23,7 +23,9 @@ std::vector<Option> job_options();
 
 class Job {
   public:
-    explicit Job(Invocation& call);
+    // Whether a first word without `--` before it may be meant for docker's image.
+    enum class FirstWord { command, perhaps_image };
+    Job(Invocation& call, FirstWord first_word);
     // Does the work and tells how it ended: sets the outcome's result, exit code and error, or throws.
     using Work = std::function<void(app::DisposableSession& session, JobDocument& outcome)>;
     // The exit status of the call: the work's own, else 125 where an export or the clean-up failed.
@@ -41,12 +43,14 @@ class Job {
     void attempt(const Work& work);
     void bring_out();
     void finish();
+    void forget_advice();
     void open_shell();
     void take(const Error& error);
     bool is_interrupted() const;
     void report();
 
     Invocation& m_call;
+    FirstWord m_first_word;
     OnFailure m_on_failure = OnFailure::destroy;
     std::optional<ResultFile> m_result_file;
     domain::Manifest m_manifest;

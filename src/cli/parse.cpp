@@ -222,7 +222,9 @@ void parse_options(const Command& command, std::vector<std::string> words, Parse
         color->second.back() != "never") {
         throw Error(ErrorCode::usage, "--color " + printable(color->second.back()) + " is not auto, always or never");
     }
-    parsed.arguments = check_arguments(command, parser.remaining(), options);
+    const auto rest = parser.remaining();
+    if (command.own_arguments == 0 && !rest.empty() && rest.front() == k_separator) parsed.options[std::string(k_separator)] = {"true"};
+    parsed.arguments = check_arguments(command, rest, options);
     check_count(command, parsed.arguments);
 }
 

@@ -7,9 +7,13 @@
 #include "cli/command.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sandbox::cli {
+
+// Among the options of a command whose first argument is the command to be run: given where a "--" stood before it.
+inline constexpr std::string_view k_separator = "--";
 
 struct ParsedLine {
     const Command* command = nullptr; // null: no verb (then help or version was asked for, or nothing)

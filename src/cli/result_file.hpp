@@ -19,9 +19,11 @@ class ResultFile {
   public:
     // Throws an errno error when it cannot be written to.
     explicit ResultFile(const std::string& path);
+    // Throws Error, which names it.
     void write(std::string_view document);
 
   private:
+    std::string m_what; // "--result FILE"
     std::optional<AtomicFile> m_file;
     Fd m_stream;
 };

@@ -2,8 +2,8 @@
 #include "cli/shell.hpp"
 
 #include "cli/attached_exec.hpp"
+#include "cli/output.hpp"
 #include "util/error.hpp"
-#include "util/text.hpp"
 
 #include <array>
 #include <cerrno>
@@ -11,6 +11,8 @@
 
 namespace sandbox::cli {
 namespace {
+
+constexpr int k_not_found = 127;
 
 using Words = std::vector<std::string>;
 
@@ -26,7 +28,7 @@ bool is_absent(const channel::ExecResult& result) {
 
 } // namespace
 
-channel::ExecResult run_shell(app::Context& context, const app::ExecTarget& target, channel::ExecRequest request, std::string_view wanted,
+int run_shell(app::Context& context, const app::ExecTarget& target, channel::ExecRequest request, std::string_view wanted,
                               const std::string& detach_keys) {
     request.stdin_open = true;
     give_terminal(request);
@@ -34,13 +36,12 @@ channel::ExecResult run_shell(app::Context& context, const app::ExecTarget& targ
     for (const Words& command : candidates(wanted)) {
         request.argv = command;
         const auto result = exec_attached(context, target, request, streams, detach_keys);
-        if (is_absent(result)) continue;
-        if (auto error = app::exec_error(result, request)) throw Error(*std::move(error));
-        return result;
+        if (wanted.empty() && is_absent(result)) continue;
+        if (const auto error = app::exec_error(result, request)) print_error(*error);
+        return app::exec_exit_status(result);
     }
-    if (!wanted.empty()) throw Error(ErrorCode::command_not_found, printable(wanted) + ": command not found in the session");
-    throw Error(ErrorCode::command_not_found, "the image has no shell")
-        .hint("sandbox exec runs its programs, sandbox cp and sandbox diff show its files");
+    print_error(Error(ErrorCode::command_not_found, "the image has no shell").hint("sandbox exec runs its programs, sandbox cp and sandbox diff show its files"));
+    return k_not_found;
 }
 
 } // namespace sandbox::cli

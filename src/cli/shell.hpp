@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The best shell that an image has, on a terminal.
 //
-//   const auto result = run_shell(call.context(), target, {});
+//   return run_shell(call.context(), target, {});
 #pragma once
 
 #include "app/exec.hpp"
@@ -12,9 +12,9 @@
 
 namespace sandbox::cli {
 
-// Runs it to its end, `request` without a command saying how. `wanted` is tried alone where it is not empty. Throws command_not_found
-// when there is none.
-channel::ExecResult run_shell(app::Context& context, const app::ExecTarget& target, channel::ExecRequest request, std::string_view wanted = {},
+// Runs it to its end, `request` without a command saying how. `wanted` is tried alone where it is not empty. Says what went wrong, and returns the
+// exit status: the shell's own, else as exec has it, 127 where the image has none. Throws what exec_attached() throws.
+int run_shell(app::Context& context, const app::ExecTarget& target, channel::ExecRequest request, std::string_view wanted = {},
                               const std::string& detach_keys = {});
 
 } // namespace sandbox::cli

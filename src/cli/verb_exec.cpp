@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/deadlines.hpp"
 #include "app/exec.hpp"
+#include "app/interrupt.hpp"
 #include "cli/attached_exec.hpp"
 #include "cli/documents.hpp"
 #include "cli/manifest_options.hpp"
@@ -59,19 +60,31 @@ channel::ExecRequest request_from(const Invocation& call, const app::ExecTarget&
     return request;
 }
 
+// What came while a session was waited for that does not answer is why the call ends.
+Error signal_or(app::Interrupt& held, const Error& error) {
+    try {
+        held.check();
+    } catch (const Error& signal) {
+        return signal;
+    }
+    return error;
+}
+
 // One exec from the words to the exit status; what it learns on the way is what --json and --result tell.
 class ExecRun {
   public:
     explicit ExecRun(Invocation& call) : m_call(call) {}
 
     int run() {
+        // The file tells of a signal too, which the command has not yet taken. Without one, a start that hangs is left at once.
+        std::optional<app::Interrupt> held;
+        if (m_call.has("result")) held.emplace();
         try {
             // Opened before the command runs: what it did must not be lost because its result has nowhere to go.
             if (const auto path = m_call.value("result")) m_result_file.emplace(*path);
             attempt();
         } catch (const Error& error) {
-            m_document.error = error;
-            m_document.exit_code = error.signal() > 0 ? error.exit_status() : k_own_failure;
+            take(held ? signal_or(*held, error) : error);
         }
         report();
         return m_document.exit_code;
@@ -79,6 +92,7 @@ class ExecRun {
 
   private:
     void attempt();
+    void take(const Error& error);
     void report();
 
     Invocation& m_call;
@@ -98,6 +112,11 @@ void ExecRun::attempt() {
     m_document.result = &*m_result;
     m_document.exit_code = app::exec_exit_status(*m_result);
     m_document.error = app::exec_error(*m_result, request);
+}
+
+void ExecRun::take(const Error& error) {
+    m_document.error = error;
+    m_document.exit_code = error.signal() > 0 ? error.exit_status() : k_own_failure;
 }
 
 void ExecRun::report() {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "channel/exec_life.hpp"
 #include "cli/attached_exec.hpp"
 #include "cli/job.hpp"
 #include "cli/verbs.hpp"
@@ -45,6 +46,9 @@ Error too_late(const domain::Manifest& manifest) {
         .hint("a longer lifecycle.ttl (--ttl) gives it more time");
 }
 
+// The session is not going to be resumed.
+Error frozen(const Error& error) { return {error.code(), error.message()}; }
+
 void work(Invocation& call, Job& job, app::DisposableSession& session, JobDocument& outcome) {
     const domain::Manifest& manifest = session.manifest();
     job.streams().emplace(!call.json(), job.captures() ? std::optional(manifest.limits.max_output) : std::nullopt);
@@ -56,11 +60,12 @@ void work(Invocation& call, Job& job, app::DisposableSession& session, JobDocume
     outcome.result = &*outcome.ended;
     outcome.exit_code = app::exec_exit_status(*outcome.ended);
     outcome.error = app::exec_error(*outcome.ended, request);
-    if (is_bounded_by_life && outcome.ended->outcome == channel::Outcome::timed_out) outcome.error = too_late(manifest);
+    if (outcome.ended->message == channel::k_frozen) outcome.error = frozen(*outcome.error);
+    else if (is_bounded_by_life && outcome.ended->outcome == channel::Outcome::timed_out) outcome.error = too_late(manifest);
 }
 
 int run(Invocation& call) {
-    Job job(call);
+    Job job(call, Job::FirstWord::perhaps_image);
     return job.run([&](app::DisposableSession& session, JobDocument& outcome) { work(call, job, session, outcome); });
 }
 
@@ -84,7 +89,8 @@ const Command k_run{
                                              "sandbox run -f ci.yaml --export build/test-results=./junit -- gradle test",
                                              "sandbox run --image sandbox/base -it sh"};
     },
-    .details = "The session is gone after success, failure, a time-out, a signal, and a kill -9 of sandbox itself. Exports are\n"
+    .details = "The session is gone after success, failure, a time-out, a signal, and a kill -9 of sandbox itself (when it is resumed, if it\n"
+               "was paused). Exports are\n"
                "copied out in each case but the last, within 5 s after INT, TERM or HUP; a second signal ends them. The status\n"
                "is the command's own as for exec; 125 when the command succeeded and an export or the clean-up failed.",
     .run = run};

@@ -21,7 +21,7 @@ int run(Invocation& call) {
     request.cwd = call.value("workdir").value_or("");
     target.user = call.value("user").value_or("");
     const std::string keys = parse_detach_keys(call.value("detach-keys").value_or("ctrl-p,ctrl-q"));
-    return app::exec_exit_status(run_shell(call.context(), target, std::move(request), call.value("shell").value_or(""), keys));
+    return run_shell(call.context(), target, std::move(request), call.value("shell").value_or(""), keys);
 }
 
 } // namespace

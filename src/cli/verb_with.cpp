@@ -41,7 +41,7 @@ int run(Invocation& call) {
     if (call.json()) {
         throw Error(ErrorCode::usage, "the command has standard output to itself, so there is no room for --json").hint("--result FILE writes the document");
     }
-    return Job(call).run([&](app::DisposableSession& session, JobDocument& outcome) { work(call, caller, session, outcome); });
+    return Job(call, Job::FirstWord::command).run([&](app::DisposableSession& session, JobDocument& outcome) { work(call, caller, session, outcome); });
 }
 
 } // namespace

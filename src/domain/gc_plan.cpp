@@ -34,6 +34,7 @@ std::optional<Why> end_of(const GcSession& session, const GcFacts& facts) {
     if (session.half_destroyed) return Why::half_destroyed;
     if (session.expires_ms > 0 && session.expires_ms <= facts.now_ms) return Why::expired;
     if (session.half_made) return Why::half_made;
+    if (session.abandoned) return Why::abandoned;
     if (is_dead(session)) return Why::dead;
     return std::nullopt;
 }
@@ -165,6 +166,7 @@ std::string_view gc_why_name(GcItem::Why why) {
     switch (why) {
     case Why::expired: return "expired";
     case Why::dead: return "dead";
+    case Why::abandoned: return "abandoned";
     case Why::half_made: return "half_made";
     case Why::half_destroyed: return "half_destroyed";
     case Why::orphan: return "orphan";

@@ -22,6 +22,7 @@ struct GcSession {
     bool closed = false;        // destroyed or expired: a tombstone
     bool half_made = false;     // creating
     bool half_destroyed = false; // destroying or failed
+    bool abandoned = false;      // it ends with the process that made it, and that is gone
     bool locked = false;        // an operation holds the session's lock right now
     bool engine_answered = false; // by the engine that made it (same id); without this nothing is known
     bool container_exists = false;
@@ -91,7 +92,7 @@ struct GcPolicy {
 
 struct GcItem {
     enum class Action { end_session, forget_session, remove_container, remove_volume, remove_workspace, remove_leftover };
-    enum class Why { expired, dead, half_made, half_destroyed, orphan, tombstone, old_agent, unused_workspace, leftover };
+    enum class Why { expired, dead, abandoned, half_made, half_destroyed, orphan, tombstone, old_agent, unused_workspace, leftover };
     Action action;
     Why why;
     std::string id;

@@ -26,6 +26,12 @@ std::string temporary_beside(const std::string& name) {
     return directory + ".sandbox-tmp-" + random_hex(8);
 }
 
+// False with errno. By /proc, for AT_EMPTY_PATH wants a capability.
+bool give_name(int file, int directory, const std::string& name) {
+    const std::string unnamed = "/proc/self/fd/" + std::to_string(file);
+    return ::linkat(AT_FDCWD, unnamed.c_str(), directory, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
 // The file may have been removed by its last holder between our open and our lock; a lock on a file without a
 // name excludes nobody.
 bool is_still_named(int fd, const std::string& path) {
@@ -67,6 +73,15 @@ std::string read_whole(int fd, const std::string& path, std::size_t limit) {
 
 AtomicFile::AtomicFile(int directory_fd, std::string name, mode_t mode)
     : m_directory(directory_fd), m_name(std::move(name)), m_temporary(temporary_beside(m_name)) {
+    // Without a name, nothing is left where this process is killed. Not every file system can (open(2), O_TMPFILE).
+    const auto slash = m_name.rfind('/');
+    const std::string directory_name = slash == std::string::npos ? "." : m_name.substr(0, slash + 1);
+    m_file.reset(::openat(m_directory, directory_name.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+    if (m_file) {
+        m_temporary.clear();
+        if (::fchmod(m_file.get(), mode) != 0) throw errno_error("cannot set the mode of " + m_name);
+        return;
+    }
     m_file.reset(::openat(m_directory, m_temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!m_file) throw errno_error("cannot write " + m_name);
     if (::fchmod(m_file.get(), mode) == 0) return;
@@ -80,6 +95,13 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::publish() {
+    if (m_temporary.empty()) {
+        // linkat(2) replaces nothing, so what is there already is replaced by a rename.
+        if (give_name(m_file.get(), m_directory, m_name)) return;
+        const std::string temporary = temporary_beside(m_name);
+        if (errno != EEXIST || !give_name(m_file.get(), m_directory, temporary)) throw errno_error("cannot write " + m_name);
+        m_temporary = temporary;
+    }
     if (::renameat(m_directory, m_temporary.c_str(), m_directory, m_name.c_str()) != 0) {
         throw errno_error("cannot replace " + m_name);
     }

@@ -39,6 +39,7 @@ struct Image {
     std::array<int, 3> streams; // -1: inherit
     ProcessGroup group;
     int parent_death_signal;
+    int announce;
     pid_t parent;
     int report;
 };
@@ -118,6 +119,10 @@ bool install_streams(const std::array<int, 3>& streams) {
         ::prctl(PR_SET_PDEATHSIG, image.parent_death_signal);
         if (::getppid() != image.parent) ::raise(image.parent_death_signal); // it was faster
     }
+    if (image.announce >= 0) {
+        const pid_t self = ::getpid();
+        if (::write(image.announce, &self, sizeof self) != sizeof self) give_up(image, ExecFailure::Step::streams);
+    }
     if (!install_streams(image.streams)) give_up(image, ExecFailure::Step::streams);
     if (image.cwd != nullptr && ::chdir(image.cwd) != 0) give_up(image, ExecFailure::Step::directory);
     ::execve(image.program.c_str(), image.argv.data(), image.env);
@@ -185,9 +190,9 @@ pid_t fork_child(const Image& image) {
     return pid;
 }
 
-ExitStatus reap(pid_t pid) {
+ExitStatus reap(pid_t pid, rusage* usage = nullptr) {
     int raw = 0;
-    while (::waitpid(pid, &raw, 0) < 0) {
+    while (::wait4(pid, &raw, 0, usage) < 0) {
         if (errno != EINTR) throw errno_error("cannot wait for process " + std::to_string(pid));
     }
     if (WIFSIGNALED(raw)) return {0, WTERMSIG(raw)};
@@ -212,6 +217,7 @@ Child::Child(const SpawnOptions& options) : m_group(options.group) {
                     stream_for(options.err, false, m_err, theirs_err)},
         .group = options.group,
         .parent_death_signal = options.parent_death_signal,
+        .announce = options.announce_fd,
         .parent = ::getpid(),
         .report = report.write.get(),
     };
@@ -249,8 +255,8 @@ void Child::kill(int signal) {
     ::kill(m_group == ProcessGroup::shared ? m_pid : -m_pid, signal);
 }
 
-ExitStatus Child::wait() {
-    if (!m_status) m_status = reap(m_pid);
+ExitStatus Child::wait(rusage* usage) {
+    if (!m_status) m_status = reap(m_pid, usage);
     return *m_status;
 }
 

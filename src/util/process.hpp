@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <vector>
 
@@ -55,6 +56,7 @@ struct SpawnOptions {
     Stdio err = {};
     ProcessGroup group = ProcessGroup::own;
     int parent_death_signal = 0; // what the child gets when the thread that starts it ends; 0: nothing
+    int announce_fd = -1; // where the child writes its pid (a pid_t) before it becomes the program; -1: nowhere
 };
 
 class Child {
@@ -77,7 +79,8 @@ class Child {
 
     // Sends to the group, when that is its own. Does nothing once the end was seen by wait().
     void kill(int signal);
-    ExitStatus wait();
+    // `usage`, where given, gets what it has used, with what it has started and waited for.
+    ExitStatus wait(rusage* usage = nullptr);
     // Absent when it still runs after `timeout`.
     std::optional<ExitStatus> wait_for(Milliseconds timeout);
 

@@ -146,7 +146,7 @@ def test_an_image_without_a_shell(sb, image):
         screen.wait_for("BusyBox")  # no link is called sh, and there is no PATH
     session = sb.create(image=image("no-shell"))
     with Tmux(sb.argv("shell", session), sb.environ()) as screen:
-        assert screen.status() == 125
+        assert screen.status() == 127
         assert "no shell" in screen.screen()
 
 
