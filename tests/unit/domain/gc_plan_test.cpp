@@ -425,7 +425,7 @@ TEST_CASE("gc: whatever the facts, the living and the unknown are left alone") {
     for (int round = 0; round < 2000; ++round) {
         GcFacts facts = at_rest();
         facts.on_its_machine = coin();
-        GcSession session{"s1", "uid:0", coin(), coin(), coin(), coin(), coin(), coin(), coin(), coin(), k_now,
+        GcSession session{"s1", "uid:0", coin(), coin(), coin(), coin(), coin(), coin(), coin(), coin(), coin(), k_now,
                           coin() ? 0 : k_now - 1, coin() ? 0 : 1};
         facts.sessions = {session};
         GcObject object = stray(coin() ? GcObject::Kind::volume : GcObject::Kind::container, "o1");
