@@ -541,17 +541,6 @@ def test_full_pid_table_is_our_error(sb):
     stop(bomb)
 
 
-@pytest.mark.alone
-def test_exec_is_quick(shared, session, engine):
-    """Not a benchmark: only that nothing waits or polls."""
-    started = time.monotonic()
-    for _ in range(50):
-        shared.run("exec", session, "true")
-    per_exec = (time.monotonic() - started) / 50
-    through_engine = 3 if engine.is_podman else 0.5  # which makes a new exec of its own for each
-    assert per_exec < (0.05 if shared.json("inspect", session)["channel"] == "socket" else through_engine)
-
-
 def test_result_into_a_device_or_a_pipe_replaces_nothing(shared, session, tmp_path):
     device = tmp_path / "null"
     os.mknod(device, stat.S_IFCHR | 0o600, os.makedev(1, 3))
