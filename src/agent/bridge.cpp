@@ -2,6 +2,7 @@
 #include "agent/bridge.hpp"
 
 #include "util/error.hpp"
+#include "util/poll_time.hpp"
 #include "util/time.hpp"
 
 #include <algorithm>
@@ -94,7 +95,7 @@ bool carry_frames(int socket, int patience_ms) {
     std::int64_t give_up_at = 0; // CLOCK_BOOTTIME; 0: not
     while (out.is_open || !out.is_empty()) {
         std::array<pollfd, 4> set{in.reading(), in.writing(), out.reading(), out.writing()};
-        const int left = give_up_at == 0 ? -1 : static_cast<int>(std::max<std::int64_t>(give_up_at - boot_now_ms(), 0));
+        const int left = give_up_at == 0 ? -1 : poll_time_until(give_up_at);
         if (::poll(set.data(), set.size(), left) < 0) continue;
         if (left == 0) return false;
         if (set[1].revents != 0) in.write();

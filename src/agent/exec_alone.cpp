@@ -6,13 +6,13 @@
 #include "agent/messages.hpp"
 #include "agent/processes.hpp"
 #include "util/error.hpp"
+#include "util/pidfd.hpp"
 
 #include <array>
 #include <csignal>
 #include <cstdio>
 #include <fcntl.h>
 #include <optional>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -68,11 +68,6 @@ std::vector<Process> others_of_this_user() {
     const uid_t own = ::getuid();
     std::erase_if(all, [own](const Process& process) { return process.pid == ::getpid() || !process.looks_alive() || uid_of(process.pid) != own; });
     return all;
-}
-
-bool has_ended(int pidfd, int milliseconds) {
-    pollfd entry{pidfd, POLLIN, 0};
-    return ::poll(&entry, 1, milliseconds) > 0;
 }
 
 // For a client that is gone, and may be the only one who would have swept: the command may have stopped or killed its supervisor. One that has

@@ -14,19 +14,6 @@ namespace sandbox::agent {
 namespace {
 
 constexpr int k_path_directory = O_PATH | O_DIRECTORY;
-constexpr int k_max_links = 40; // as the kernel's own
-
-// Without slashes and steps to "." at its end: what is left ends in a name, or in none of its own.
-std::string trimmed(std::string path) {
-    while ((path.size() > 1 && path.ends_with('/')) || (path.size() > 2 && path.ends_with("/."))) path.pop_back();
-    return path;
-}
-
-std::string parent_of(const std::string& path) {
-    const auto slash = path.rfind('/');
-    if (slash == std::string::npos) return ".";
-    return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 std::optional<struct stat> look(int directory, const std::string& name) {
     struct stat info {};
@@ -62,7 +49,7 @@ Place find_place(const Location& location, Links links, bool make_parents) {
     std::string link;
     for (int followed = 0; followed <= k_max_links; ++followed) {
         const bool wants_directory = must_be_directory(path);
-        path = trimmed(std::move(path));
+        path = without_end_slashes(path);
         Place place = place_at(location.base, path, make_parents && followed == 0, link);
         const bool is_link = place.there && S_ISLNK(place.there->st_mode);
         if (!is_link || (links == Links::taken && !wants_directory)) {

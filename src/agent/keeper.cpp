@@ -2,6 +2,7 @@
 #include "agent/keeper.hpp"
 
 #include "util/error.hpp"
+#include "util/poll_time.hpp"
 #include "util/time.hpp"
 
 #include <algorithm>
@@ -125,7 +126,7 @@ std::int64_t Keeper::next_event() const {
 
 int Keeper::poll_timeout() const {
     const std::int64_t next = next_event();
-    return next == 0 ? -1 : static_cast<int>(std::clamp<std::int64_t>(next - boot_now_ms(), 0, 1 << 30));
+    return next == 0 ? -1 : poll_time_until(next);
 }
 
 void Keeper::pump(Output& output) {

@@ -2,6 +2,7 @@
 #include "agent/supervisor.hpp"
 
 #include "util/error.hpp"
+#include "util/poll_time.hpp"
 #include "util/time.hpp"
 
 #include <algorithm>
@@ -87,8 +88,7 @@ int Supervisor::poll_timeout() const {
     for (const std::int64_t at : {m_timeout_at, m_kill_at, m_resume_at, quiet_at}) {
         if (at != 0 && (next == 0 || at < next)) next = at;
     }
-    if (next == 0) return -1;
-    return static_cast<int>(std::clamp<std::int64_t>(next - boot_now_ms(), 0, 1 << 30));
+    return next == 0 ? -1 : poll_time_until(next);
 }
 
 void Supervisor::handle(const PollSet& set) {

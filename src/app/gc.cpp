@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gc.hpp"
 
-#include "app/abandoned.hpp"
 #include "app/deadlines.hpp"
 #include "app/events.hpp"
 #include "app/gc_facts.hpp"

@@ -2,6 +2,7 @@
 #include "app/host_guard.hpp"
 
 #include "util/error.hpp"
+#include "util/pidfd.hpp"
 
 #include <array>
 #include <cerrno>
@@ -19,11 +20,6 @@ namespace {
 
 constexpr int k_announced = 0;
 constexpr int k_guarded = 1;
-
-bool has_ended(int pidfd, int milliseconds) {
-    pollfd entry{pidfd, POLLIN, 0};
-    return ::poll(&entry, 1, milliseconds) > 0;
-}
 
 // The command, by pidfd. Negative where none was started.
 int await_command() {

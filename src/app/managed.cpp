@@ -4,7 +4,7 @@
 #include "app/events.hpp"
 #include "app/managed_reach.hpp"
 #include "app/signal_watch.hpp"
-#include "channel/managed_await.hpp"
+#include "util/poll_time.hpp"
 #include "util/text.hpp"
 #include "util/time.hpp"
 
@@ -98,9 +98,9 @@ std::string hint_for_start(const channel::Link& link, const Error& error, const 
 // Until something can be read, or the time is over, or a signal comes.
 void await_readable(int fd, const SignalWatch& signals, std::int64_t until) {
     for (;;) {
-        const std::int64_t left = std::clamp<std::int64_t>(until - boot_now_ms(), 0, 1 << 30);
+        const int left = poll_time_until(until);
         std::array<pollfd, 2> set{pollfd{fd, POLLIN, 0}, pollfd{signals.fd(), POLLIN, 0}};
-        if (::poll(set.data(), set.size(), static_cast<int>(left)) < 0 && errno != EINTR) throw errno_error("cannot wait for the process");
+        if (::poll(set.data(), set.size(), left) < 0 && errno != EINTR) throw errno_error("cannot wait for the process");
         signals.check();
         if (set[0].revents != 0 || left == 0) return;
     }

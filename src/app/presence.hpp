@@ -10,9 +10,13 @@
 #include "util/fs.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sandbox::app {
+
+// Why such a session has ended.
+inline constexpr std::string_view k_abandoned = "the sandbox that it was made for was killed";
 
 // The session's directory must be there. The holder removes the file where the session is to outlive it.
 FileLock lock_presence(const state::Store& store, const std::string& id);

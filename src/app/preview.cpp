@@ -8,6 +8,7 @@
 #include "app/signal_watch.hpp"
 #include "app/tcp_listener.hpp"
 #include "channel/forward.hpp"
+#include "util/poll_time.hpp"
 #include "util/random.hpp"
 #include "util/text.hpp"
 
@@ -55,13 +56,13 @@ class Preview {
 
     int timeout() {
         if (m_forward.is_ready()) return 0;
-        std::int64_t left = -1;
+        int left = -1;
         for (const auto& exchange : m_exchanges) {
             if (!exchange.deadline()) continue;
-            const std::int64_t its = std::clamp<std::int64_t>(*exchange.deadline() - boot_now_ms(), 0, 1 << 30);
+            const int its = poll_time_until(*exchange.deadline());
             left = left < 0 ? its : std::min(left, its);
         }
-        return static_cast<int>(left);
+        return left;
     }
 
     void accept() {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/sessions.hpp"
 
-#include "app/abandoned.hpp"
 #include "app/agent_volume.hpp"
 #include "app/deadlines.hpp"
 #include "app/past.hpp"

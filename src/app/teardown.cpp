@@ -157,7 +157,7 @@ namespace {
 // Why a session is over whatever its container says; absent while it is not. Looked at under the lock: an extend or a destroy may have come first.
 std::optional<Ending> overdue_ending(const state::Store& store, const state::SessionRow& row) {
     if (is_over(row)) return Ending{state::SessionState::expired, "ttl"};
-    if (is_abandoned(store, row.id)) return Ending{state::SessionState::destroyed, "the sandbox that it was made for was killed"};
+    if (is_abandoned(store, row.id)) return Ending{state::SessionState::destroyed, std::string(k_abandoned)};
     return std::nullopt;
 }
 

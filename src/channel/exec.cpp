@@ -3,6 +3,7 @@
 #include "channel/connection.hpp"
 #include "channel/exec_over.hpp"
 #include "channel/exec_signals.hpp"
+#include "util/poll_time.hpp"
 #include "util/text.hpp"
 
 #include <algorithm>
@@ -57,7 +58,7 @@ bool is_due(std::int64_t at, std::int64_t now) { return at != 0 && now >= at; }
 int time_to(std::initializer_list<std::int64_t> moments) {
     std::int64_t first = INT64_MAX;
     for (const std::int64_t at : moments) first = at == 0 ? first : std::min(first, at);
-    return first == INT64_MAX ? -1 : static_cast<int>(std::clamp<std::int64_t>(first - boot_now_ms(), 0, 1 << 30));
+    return first == INT64_MAX ? -1 : poll_time_until(first);
 }
 
 bool wait_writable_alone(int fd, std::int64_t until) {

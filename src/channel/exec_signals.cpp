@@ -3,6 +3,7 @@
 
 #include "agent/messages.hpp"
 #include "util/error.hpp"
+#include "util/poll_time.hpp"
 #include "util/time.hpp"
 
 #include <algorithm>
@@ -86,9 +87,9 @@ void SignalForwarder::pass_on(int number) {
 bool SignalForwarder::wait_writable(int fd, std::int64_t until) {
     for (;;) {
         std::array<pollfd, 2> set{pollfd{fd, POLLOUT, 0}, pollfd{m_signals.get(), POLLIN, 0}};
-        const std::int64_t left = until == 0 ? -1 : std::clamp<std::int64_t>(until - boot_now_ms(), 0, 1 << 30);
+        const int left = until == 0 ? -1 : poll_time_until(until);
         const bool is_over = m_end_signal != 0 || left == 0;
-        if (::poll(set.data(), set.size(), is_over ? 0 : static_cast<int>(left)) < 0 && errno != EINTR) throw errno_error("poll");
+        if (::poll(set.data(), set.size(), is_over ? 0 : left) < 0 && errno != EINTR) throw errno_error("poll");
         if (set[1].revents != 0) pass_on();
         if (set[0].revents != 0) return true;
         if (is_over) return false;

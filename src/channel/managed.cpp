@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "channel/managed_await.hpp"
+#include "channel/managed.hpp"
 
 #include "channel/command_items.hpp"
 #include "channel/connection.hpp"
@@ -142,15 +142,9 @@ ManagedProcess stop_process(const Link& link, const std::string& process, std::o
     return await_answer(connection, k_for_ever, await).value();
 }
 
-ManagedProcess stop_process(const Link& link, const std::string& process, std::optional<Milliseconds> grace) { return stop_process(link, process, grace, {}); }
-
 std::optional<ManagedProcess> wait_process(const Link& link, const std::string& process, std::optional<Milliseconds> patience, const Await& await) {
     auto connection = open_live_connection(link, Operation::wait_process, query_request({.process = process}));
     return await_answer(connection, patience ? boot_now_ms() + patience->count() : k_for_ever, await);
-}
-
-std::optional<ManagedProcess> wait_process(const Link& link, const std::string& process, std::optional<Milliseconds> patience) {
-    return wait_process(link, process, patience, {});
 }
 
 } // namespace sandbox::channel

@@ -47,10 +47,11 @@ struct StartedProcess {
     bool port_seen = true; // what of it was there when the time was over
     bool log_seen = true;
 };
-// `on_started` is called once the command is executed, before it is waited for; then `await` returns when the descriptor is readable or
-// `until` (boot_now_ms) has passed, and throws what is to end the waiting: the process goes on. Throws exists when a running one has the
-// name, limit_exceeded when too many run, session_unreachable.
+// For whoever has something else to heed while the agent is silent: returns when the descriptor is readable or `until` (boot_now_ms) has passed,
+// and throws what is to end the waiting, and nothing else.
 using Await = std::function<void(int fd, std::int64_t until)>;
+// `on_started` is called once the command is executed, before it is waited for; what `await` throws leaves the process running. Throws exists
+// when a running one has the name, limit_exceeded when too many run, session_unreachable.
 StartedProcess start_process(const Link& link, const ProcessRequest& request, const std::function<void(const ManagedProcess&)>& on_started,
                              const Await& await = {});
 
@@ -60,8 +61,9 @@ std::vector<ManagedProcess> list_processes(const Link& link, Milliseconds deadli
 // A process is named by its id, or by the exact name that it has or was the last to have; not_found when there is none.
 // Ends it and all it started: TERM, and KILL after `grace` (absent: what it was started with). Returns when nothing is left, or what
 // is left can't be ended (left_running). One that has ended is told as it is.
-ManagedProcess stop_process(const Link& link, const std::string& process, std::optional<Milliseconds> grace);
+ManagedProcess stop_process(const Link& link, const std::string& process, std::optional<Milliseconds> grace, const Await& await = {});
 // Waits for the end of its first process: counts as activity. Absent when `patience` (absent: for ever) is over first.
-std::optional<ManagedProcess> wait_process(const Link& link, const std::string& process, std::optional<Milliseconds> patience);
+std::optional<ManagedProcess> wait_process(const Link& link, const std::string& process, std::optional<Milliseconds> patience,
+                                           const Await& await = {});
 
 } // namespace sandbox::channel

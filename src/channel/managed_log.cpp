@@ -3,6 +3,7 @@
 
 #include "channel/managed_wire.hpp"
 #include "util/error.hpp"
+#include "util/poll_time.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -47,9 +48,8 @@ FrameView await_frame(agent::FramedStream& connection) {
 
 bool has_frame_before(agent::FramedStream& connection, std::int64_t until) {
     if (connection.stream().buffered()) return true;
-    const std::int64_t left = std::clamp<std::int64_t>(until - boot_now_ms(), 0, 1 << 30);
     pollfd readable{connection.fd(), POLLIN, 0};
-    return ::poll(&readable, 1, static_cast<int>(left)) > 0;
+    return ::poll(&readable, 1, poll_time_until(until)) > 0;
 }
 
 agent::ManagedInfo checked(agent::ManagedInfo info) {

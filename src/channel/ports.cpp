@@ -3,6 +3,7 @@
 
 #include "agent/ports_messages.hpp"
 #include "channel/connection.hpp"
+#include "util/poll_time.hpp"
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -41,9 +42,8 @@ agent::ListeningMessage read_listening(agent::FramedStream& connection, std::int
 bool await(agent::FramedStream& connection, std::int64_t until) {
     for (;;) {
         if (connection.stream().buffered()) return true;
-        const std::int64_t left = std::clamp<std::int64_t>(until - boot_now_ms(), 0, 1 << 30);
         pollfd readable{connection.fd(), POLLIN, 0};
-        if (const int ready = ::poll(&readable, 1, static_cast<int>(left)); ready > 0) return true;
+        if (const int ready = ::poll(&readable, 1, poll_time_until(until)); ready > 0) return true;
         if (boot_now_ms() >= until) return false;
     }
 }

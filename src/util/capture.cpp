@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // run_capture() of util/process.hpp: one poll loop over three pipes, the process and the deadline.
 #include "util/error.hpp"
+#include "util/poll_time.hpp"
 #include "util/process.hpp"
 
 #include <algorithm>
@@ -52,8 +53,7 @@ class Capture {
     }
 
     int time_left() const {
-        if (m_limits.timeout.count() <= 0) return -1;
-        return static_cast<int>(std::clamp<std::int64_t>(m_deadline - boot_now_ms(), 0, 1 << 30));
+        return m_limits.timeout.count() <= 0 ? -1 : poll_time_until(m_deadline);
     }
 
     void feed() {

@@ -2,6 +2,7 @@
 #include "util/process.hpp"
 
 #include "util/error.hpp"
+#include "util/poll_time.hpp"
 
 #include <algorithm>
 #include <array>
@@ -263,9 +264,9 @@ ExitStatus Child::wait(rusage* usage) {
 std::optional<ExitStatus> Child::wait_for(Milliseconds timeout) {
     const std::int64_t deadline = boot_now_ms() + timeout.count();
     while (!m_status) {
-        const std::int64_t left = std::clamp<std::int64_t>(deadline - boot_now_ms(), 0, 1 << 30);
+        const int left = poll_time_until(deadline);
         pollfd ended{m_pidfd.get(), POLLIN, 0};
-        const int ready = ::poll(&ended, 1, static_cast<int>(left));
+        const int ready = ::poll(&ended, 1, left);
         if (ready < 0 && errno != EINTR) throw errno_error("cannot wait for process " + std::to_string(m_pid));
         if (ready > 0) m_status = reap(m_pid);
         if (ready == 0 && left == 0) return std::nullopt;

@@ -17,7 +17,6 @@ namespace sandbox {
 namespace {
 
 constexpr int k_path_directory = O_PATH | O_DIRECTORY | O_CLOEXEC;
-constexpr int k_max_links = 40; // as the kernel's own
 
 // Cuts the next component off, past slashes and "." steps. Empty at the end.
 std::string_view next_component(std::string_view& path) {
@@ -113,20 +112,6 @@ Fd open_beneath(int root, const std::string& name, const std::string& path, int 
     return ConfinedWalk(root, name).open(path, flags);
 }
 
-std::string_view without_end_slashes(std::string_view path) {
-    for (;;) {
-        if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-        else if (path.size() > 2 && path.ends_with("/.")) path.remove_suffix(1);
-        else return path;
-    }
-}
-
-std::string parent_of(std::string_view path) {
-    const auto slash = path.rfind('/');
-    if (slash == std::string_view::npos) return ".";
-    return slash == 0 ? "/" : std::string(path.substr(0, slash));
-}
-
 Fd open_parent(const PathBase& base, const std::string& path, bool make) {
     const std::string parent = parent_of(path);
     Fd directory = base.open(parent, k_path_directory);
@@ -188,6 +173,20 @@ void refuse_special(unsigned mode, std::string_view path) {
     if (S_ISREG(mode) || S_ISLNK(mode) || S_ISDIR(mode)) return;
     const char* what = S_ISFIFO(mode) ? "a named pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
     throw Error(ErrorCode::conflict, quoted(path) + " at the target is " + what + ", which is not replaced");
+}
+
+std::string_view without_end_slashes(std::string_view path) {
+    for (;;) {
+        if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+        else if (path.size() > 2 && path.ends_with("/.")) path.remove_suffix(1);
+        else return path;
+    }
+}
+
+std::string parent_of(std::string_view path) {
+    const auto slash = path.rfind('/');
+    if (slash == std::string_view::npos) return ".";
+    return slash == 0 ? "/" : std::string(path.substr(0, slash));
 }
 
 std::string base_name(std::string_view path) {

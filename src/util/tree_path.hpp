@@ -16,6 +16,8 @@
 
 namespace sandbox {
 
+inline constexpr int k_max_links = 40; // on the way of one path, as the kernel's own
+
 class PathBase {
   public:
     // As any program of this process resolves paths.
@@ -46,6 +48,10 @@ Error path_error(std::string_view what, std::string_view path);
 // end /dev/null), a named pipe or a socket.
 void refuse_special(unsigned mode, std::string_view path);
 
+// Without slashes and steps to "." at its end: what is left ends in a name, or in none of its own.
+std::string_view without_end_slashes(std::string_view path);
+// The path of what holds a path without slashes at its end: "." for a name alone.
+std::string parent_of(std::string_view path);
 // The last component of a path, slashes at its end not counted. Empty where it names no entry of its own ("", ".", "..",
 // "/"): then the contents are meant.
 std::string base_name(std::string_view path);
